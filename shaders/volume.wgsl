@@ -74,7 +74,7 @@ const HAS_FADE: u32 = 512u;
 // φ in bricks: see pages.wgsl.
 @group(0) @binding(15) var<storage, read> page_of: array<u32>;
 @group(0) @binding(16) var<storage, read> pages: array<f32>;
-// Which bricks anything crosses 0 in: see vacant.wgsl.
+// Which bricks anything crosses 0 in: see empty_bricks.wgsl.
 @group(0) @binding(17) var<storage, read> extent: array<i32>;
 
 const FAR: f32 = 1e9;

@@ -1,7 +1,7 @@
 // What volume.wgsl draws, where that is the surface φ = 0 of a level set in bricks: straight from the
 // solver's pages.
 
-// Which bricks rays pass over: see vacant.wgsl.
+// Which bricks rays pass over: see empty_bricks.wgsl.
 @group(0) @binding(4) var bricks: texture_3d<f32>;
 
 fn has_none() -> bool {

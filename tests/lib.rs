@@ -12,9 +12,9 @@ pub mod origins;
 pub mod panes;
 pub mod session_window;
 
-use arcuate::compute::{Backend, BackendChoice, BackendError, BackendKind, Which};
+use arcuate::compute::{Backend, BackendChoice, BackendError, BackendKind, DeviceChoice};
 use arcuate::data::Tractogram;
-use arcuate::io::Told;
+use arcuate::io::Reading;
 use arcuate::jobs::session::{SessionOutput, SessionRequest};
 use arcuate::jobs::{Delivery, Event, Job, Jobs, Outcome, Receive};
 use arcuate::state::files::jobs::open::{Loaded, OpenFile, Opened, OpenedFile};
@@ -87,7 +87,7 @@ fn cards() -> &'static Result<Backend, BackendError> {
     static CARDS: OnceLock<Result<Backend, BackendError>> = OnceLock::new();
     CARDS.get_or_init(|| {
         Backend::choose(&BackendChoice {
-            kind: BackendKind::Cuda(Which::All),
+            kind: BackendKind::Cuda(DeviceChoice::All),
             threads: None,
         })
     })
@@ -332,7 +332,7 @@ pub fn opened_file(path: &str, loaded: Loaded) -> OpenedFile {
     OpenedFile {
         path: PathBuf::from(path),
         loaded,
-        reading: Told::default(),
+        reading: Reading::default(),
         notes: Vec::new(),
         mask_beside: None,
         gradients_refused: None,

@@ -11,7 +11,7 @@ use arcuate::state::density;
 use arcuate::state::filter::FilterAction;
 use arcuate::state::pathways::PathwayAction;
 use arcuate::state::segment::SegmentAction;
-use arcuate::state::sessions::unsaved::Thing;
+use arcuate::state::sessions::unsaved::UnsavedPart;
 use arcuate::state::streamlines::Measurement;
 use arcuate::state::{
     Action, BundleAction, Content, Effect, LayerId, Method, Pane, Phase, SessionAction, State,
@@ -277,7 +277,7 @@ pub fn everything(folder: &Path) -> Window {
     let mut params = window.state.document.track.clone();
     params.min_length_mm = 5.0;
     window.act(Action::SetTrack { params, phase });
-    assert_eq!(window.state.unsaved(), [Thing::Parameters]);
+    assert_eq!(window.state.unsaved(), [UnsavedPart::Parameters]);
     window.place(Role::Seed, dvec3(0.0, -4.0, 0.0), 6.0);
     window.act(Action::KeepTracks);
     let tracks = layer(&window, "Tracks");

@@ -85,7 +85,7 @@ fn by_setting(state: &mut State, threads: Option<usize>) -> Result<Backend, Stri
     };
     if let BackendError::Cuda(error) = &error {
         let sentence = format!("{}, so it is not used", jobs::sentence(error));
-        state.session.say(Severity::Warning, sentence);
+        state.session.notify(Severity::Warning, sentence);
     }
     open(BackendKind::Auto, threads).map_err(|e| e.to_string())
 }
@@ -132,7 +132,7 @@ fn create(
         }
     };
     if let Some(shortage) = backend.shortage() {
-        state.session.say(Severity::Warning, shortage.to_owned());
+        state.session.notify(Severity::Warning, shortage.to_owned());
     }
     let on_card = backend.accelerator().is_some();
     state.session.backend = OpenBackend {
@@ -172,7 +172,7 @@ impl App {
                 "The graphics device failed while drawing ({why}), so pictures may be wrong; save the session, then \
                  start again"
             );
-            self.state.session.say(Severity::Error, sentence);
+            self.state.session.notify(Severity::Error, sentence);
         }
     }
 }

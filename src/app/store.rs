@@ -1,7 +1,7 @@
 //! What outlives the window: recent files, where files were saved, the theme, where solvers run.
 
 use crate::compute::BackendKind;
-use crate::state::{Settings, State};
+use crate::state::{Preferences, State};
 use eframe::Storage;
 
 const RECENT: &str = "recent";
@@ -39,7 +39,7 @@ fn put(storage: &mut dyn Storage, key: &str, value: Option<String>) {
 }
 
 /// Those of the last window; what another version wrote is not worth an error.
-pub fn settings(storage: &dyn Storage) -> Settings {
+pub fn settings(storage: &dyn Storage) -> Preferences {
     let text = storage.get_string(SETTINGS).unwrap_or_default();
     serde_json::from_str(&text).unwrap_or_default()
 }

@@ -24,7 +24,7 @@ use crate::solvers::Error;
 use crate::solvers::commit::cylinder::Timing;
 use crate::solvers::commit::dictionary::{self, Dictionary};
 use crate::solvers::commit::model::{Intra, Model, Zeppelin};
-use crate::solvers::commit::operator::{Operator, Precision, Way, Work};
+use crate::solvers::commit::operator::{Operator, Precision, OperatorKind, Work};
 use crate::solvers::commit::samples::{Samples, Switches};
 use crate::solvers::commit::solver::{
     Curve, Ended, Metric, Penalty, Problem, Stop, solve, solve_plainly,
@@ -231,7 +231,7 @@ fn signal(operator: &Operator, arcs: &Arcs, dictionary: &Dictionary) -> Result<V
 /// The figures that are measured.
 #[derive(Clone, Copy, PartialEq, Debug)]
 enum Means {
-    Cpu(Way),
+    Cpu(OperatorKind),
     Card(Precision),
 }
 
@@ -243,12 +243,12 @@ impl Means {
                 vec![Self::Card(Precision::Exact), Self::Card(Precision::Fast)]
             }
             // A table of nine radii and 512 samples would take a gigabyte.
-            _ if case.name == "thesis" => vec![Self::Cpu(Way::Factorised)],
+            _ if case.name == "thesis" => vec![Self::Cpu(OperatorKind::Factorised)],
             _ => {
                 let ways = [
-                    Way::Factorised,
-                    Way::Dense { side: 256 },
-                    Way::Dense { side: 64 },
+                    OperatorKind::Factorised,
+                    OperatorKind::Dense { side: 256 },
+                    OperatorKind::Dense { side: 64 },
                 ];
                 ways.map(Self::Cpu).to_vec()
             }

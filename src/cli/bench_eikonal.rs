@@ -12,7 +12,7 @@ use super::bench::Choice;
 use crate::compute::{Backend, Control};
 use crate::data::Grid;
 use crate::data::statistics::quantile;
-use crate::phantom::folds;
+use crate::phantom::folded_sheets;
 use crate::solvers::Error;
 use crate::solvers::eikonal::{CostField, LocalSolver, Params, Prepared, Source, simplex, solve};
 use crate::solvers::metric::{self, Metric};
@@ -86,7 +86,7 @@ fn nearest(metric: &Metric, point: DVec3) -> [i64; 3] {
 }
 
 fn third(backend: &Backend, control: &Control) -> Result<Vec<Example>, Error> {
-    let field = backend.install(folds::folds);
+    let field = backend.install(folded_sheets::folds);
     let metric = Metric::new(
         &field,
         &metric::Params::sharpened(3.0),

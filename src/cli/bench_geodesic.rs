@@ -13,7 +13,7 @@ use crate::data::{Region, Role, Shape, TensorField};
 use crate::phantom;
 use crate::solvers::curves::{self, Integrator, Interpolation, Seeding};
 use crate::solvers::geodesic::{
-    Cut, Directions, Form, Medium, Params, Precision, Sharpening, rank, shoot,
+    Cut, Directions, Form, RayMetric, Params, Precision, Sharpening, rank, shoot,
 };
 use crate::solvers::tensor_fit;
 use glam::DVec3;
@@ -105,7 +105,7 @@ fn preparation(size: usize, repeats: usize, backend: &Backend) -> Value {
     // The first run is not counted: it uploads the tensors.
     for run in 0..=repeats {
         let start = Instant::now();
-        let medium = Medium::new(
+        let medium = RayMetric::new(
             &field,
             Sharpening::Power { alpha: 2.0 },
             Precision::Half,
@@ -298,7 +298,7 @@ fn measure(case: &Case, repeats: usize, backend: &Backend) -> Value {
     let prepare = || {
         let start = Instant::now();
         let sharpening = Sharpening::Power { alpha: 1.0 };
-        let medium = Medium::new(
+        let medium = RayMetric::new(
             &case.field,
             sharpening,
             case.precision,

@@ -7,7 +7,7 @@ use super::bench::Choice;
 use crate::compute::{Backend, Control};
 use crate::data::{Grid, Tractogram};
 use crate::io::atomic::Scratch;
-use crate::io::{Content, Format, Opened, fibres, forget_peak, held_bytes, open};
+use crate::io::{Content, Format, Opened, streamlines, forget_peak, held_bytes, open};
 use glam::DVec3;
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
@@ -59,7 +59,7 @@ fn own(
         let mut seconds = Vec::new();
         for _ in 0..repeats.min(3) {
             let started = Instant::now();
-            fibres::save(&path, &tractogram, "arcuate bench io", &Control::new())
+            streamlines::save(&path, &tractogram, "arcuate bench io", &Control::new())
                 .map_err(|e| e.to_string())?;
             seconds.push(started.elapsed().as_secs_f64());
         }
@@ -89,13 +89,13 @@ fn read(path: &Path, repeats: usize, backend: &Backend) -> Result<Value, String>
         let before = held_bytes();
         let started = Instant::now();
         let tractogram = streamlines(path)?;
-        sum = fibres::total(&tractogram);
+        sum = streamlines::total(&tractogram);
         seconds.push(started.elapsed().as_secs_f64());
         memory = before.zip(held_bytes());
         found = tractogram;
         // Bytes in memory already: nobody can be faster.
         let started = Instant::now();
-        sum = sum.max(fibres::total(&found));
+        sum = sum.max(streamlines::total(&found));
         sums.push(started.elapsed().as_secs_f64());
     }
     let mut value = line(path, "read", &found, &mut seconds, backend);

@@ -9,7 +9,7 @@ use super::bench_io::{arcs, files, streamlines};
 use crate::compute::{Backend, Control};
 use crate::data::region::RegionId;
 use crate::data::{Grid, Mask, Region, Role, Shape, Tractogram};
-use crate::solvers::tractogram::selection::{Rules, select};
+use crate::solvers::tractogram::selection::{SelectionRules, select};
 use glam::DVec3;
 use serde_json::{Value, json};
 use std::path::PathBuf;
@@ -66,7 +66,7 @@ fn cases(
         let Some(shape) = shape.filter(|_| choice.takes(&name)) else {
             continue;
         };
-        let rules = Rules {
+        let rules = SelectionRules {
             regions: vec![Region {
                 id: RegionId(0),
                 name: name.clone(),
@@ -75,7 +75,7 @@ fn cases(
                 colour: None,
                 visible: true,
             }],
-            ..Rules::default()
+            ..SelectionRules::default()
         };
         for again in [false, true] {
             results.push(case(&name, again, tractogram, &rules, repeats, backend));
@@ -88,7 +88,7 @@ fn case(
     name: &str,
     again: bool,
     tractogram: &Tractogram,
-    rules: &Rules,
+    rules: &SelectionRules,
     repeats: usize,
     backend: &Backend,
 ) -> Value {

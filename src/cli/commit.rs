@@ -13,7 +13,7 @@ use crate::data::{Gradients, Mask, Tractogram, Volume};
 use crate::io::{self, Content, Format, quoted};
 use crate::solvers::commit::cylinder::{Gamma, Timing};
 use crate::solvers::commit::model::Intra;
-use crate::solvers::commit::operator::Way;
+use crate::solvers::commit::operator::OperatorKind;
 use crate::solvers::commit::samples::Samples;
 use crate::solvers::commit::solver::{Curve, Ended};
 use crate::solvers::commit::{self, Params};
@@ -362,8 +362,8 @@ fn summary(
         Ended::Cancelled => "cancelled",
     };
     let (operator, side) = match prepared.operator.way() {
-        Way::Factorised => ("factorised", None),
-        Way::Dense { side } => ("dense", Some(side)),
+        OperatorKind::Factorised => ("factorised", None),
+        OperatorKind::Dense { side } => ("dense", Some(side)),
     };
     let cards = prepared.operator.on_cards();
     let adds_up = cards.and_then(|cards| cards.adds_up());

@@ -4,7 +4,7 @@ use super::options::{FitOptions, ToldOptions, positive, whole};
 use super::output::remark;
 use super::runner::{Failure, Runner};
 use crate::data::TensorLayout;
-use crate::data::turn::Turn;
+use crate::data::axis_change::AxisChange;
 use crate::io;
 use crate::io::words::counted;
 use crate::solvers::gradient_check;
@@ -86,8 +86,8 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
             }
             let gradients = scan.gradients.as_deref().ok_or_else(no_table)?;
             let files = save(&options.out, gradients, &scan.dwi.grid)?;
-            let turn = options.scan.turn.unwrap_or(Turn::NONE);
-            let how = match turn == Turn::NONE {
+            let turn = options.scan.turn.unwrap_or(AxisChange::NONE);
+            let how = match turn == AxisChange::NONE {
                 true => "as they are; --turn changes their axes".to_owned(),
                 false => format!("with {}", turn.words()),
             };
@@ -206,7 +206,7 @@ fn check(options: &CheckOptions, runner: &mut Runner) -> Result<(), Failure> {
             c.turn.words()
         );
     }
-    let best = output.ranked.first().map_or(Turn::NONE, |c| c.turn);
+    let best = output.ranked.first().map_or(AxisChange::NONE, |c| c.turn);
     let mut files = Vec::new();
     if let Some(out) = &options.out {
         let grid = &fitted.scan.dwi.grid;

@@ -9,7 +9,7 @@ use crate::data::words::counted;
 use crate::data::{AffineSource, Gradients, Grid, Tractogram, Volume, VolumeKind};
 use crate::io::bids::{Folder, Kind, Visit};
 use crate::io::image::Overview;
-use crate::io::{self, Told};
+use crate::io::{self, Reading};
 use crate::state::alignment::space::{Item, What, disagreements, shares_inside};
 use crate::state::core::words::count;
 use crate::state::files::jobs::open::{Loaded, OpenFile, Opened, OpenedFile, table};
@@ -43,7 +43,7 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
     let (mut values, mut text, mut failures) = (Vec::new(), String::new(), Vec::new());
     let mut kept = Vec::new();
     for file in &options.files {
-        let told = Told {
+        let told = Reading {
             tensors: options.tensors.layout(),
             ..options.told.told()
         };
@@ -119,7 +119,7 @@ fn items(kept: &[(String, Loaded)]) -> Vec<Item<'_>> {
 
 fn describe(
     file: &str,
-    told: &Told,
+    told: &Reading,
     runner: &mut Runner,
 ) -> Result<(Value, String, Option<Loaded>), Failure> {
     if file.starts_with("phantom:") {
@@ -129,7 +129,7 @@ fn describe(
         return Ok((value, text, Some(Loaded::Image(scan.dwi))));
     }
     let path = PathBuf::from(file);
-    if *told == Told::default()
+    if *told == Reading::default()
         && let Some((value, text, first)) = series(file, &path)?
     {
         return Ok((value, text, Some(Loaded::Image(first))));

@@ -11,10 +11,10 @@ pub use regions::{DomainOptions, PassingOptions, RegionOptions, shape};
 
 use super::output::remark;
 use super::runner::{Failure, Runner};
-use crate::data::turn::Turn;
+use crate::data::axis_change::AxisChange;
 use crate::data::{Gradients, Mask, TensorFrame, TensorLayout, TensorOrder, Volume};
 use crate::io::gradients::NONE_WEIGHTED;
-use crate::io::{self, Remark, Space, Told, ToldAffine};
+use crate::io::{self, Remark, Space, Reading, AffineReading};
 use crate::solvers::tensor_fit::{self, MaskReport};
 use crate::state::core::words::mask;
 use crate::state::files::jobs::head::MakeHead;
@@ -49,7 +49,7 @@ pub struct ScanOptions {
         allow_hyphen_values = true,
         conflicts_with = "tensor_order"
     )]
-    pub turn: Option<Turn>,
+    pub turn: Option<AxisChange>,
     #[command(flatten)]
     pub tensors: TensorOptions,
 }
@@ -106,21 +106,21 @@ pub struct ToldOptions {
     /// Move it: FLIRT's .mat (with --fixed), an affine of ITK or ANTs, or matrix: and 12 numbers, the rows
     /// in world mm. Nothing is resampled
     #[arg(long, value_name = "FILE|matrix:…", allow_hyphen_values = true, value_parser = affine)]
-    pub affine: Option<ToldAffine>,
+    pub affine: Option<AffineReading>,
     /// The image that FLIRT aligned to (its -ref)
     #[arg(long, value_name = "IMAGE", requires = "affine")]
     pub fixed: Option<PathBuf>,
 }
 
 impl ToldOptions {
-    pub fn told(&self) -> Told {
-        Told {
+    pub fn told(&self) -> Reading {
+        Reading {
             vtk_space: self.vtk_space,
             colours: self.colours.clone(),
             tensors: None,
             affine: self.affine.clone().map(|affine| {
                 Box::new(match affine {
-                    ToldAffine::File { path, .. } => ToldAffine::File {
+                    AffineReading::File { path, .. } => AffineReading::File {
                         path,
                         fixed: self.fixed.clone(),
                     },
@@ -131,15 +131,15 @@ impl ToldOptions {
     }
 }
 
-fn affine(text: &str) -> Result<ToldAffine, String> {
+fn affine(text: &str) -> Result<AffineReading, String> {
     let Some(numbers) = text.strip_prefix("matrix:") else {
         let path = PathBuf::from(text);
-        return Ok(ToldAffine::File { path, fixed: None });
+        return Ok(AffineReading::File { path, fixed: None });
     };
     let rows: Option<Vec<f64>> = numbers.split(',').map(|n| n.trim().parse().ok()).collect();
     let rows = rows.and_then(|rows| <[f64; 12]>::try_from(rows).ok());
     rows.filter(|rows| rows.iter().all(|n| n.is_finite()))
-        .map(ToldAffine::Matrix)
+        .map(AffineReading::Matrix)
         .ok_or_else(|| format!("expected a file, or matrix: and 12 numbers, found \"{text}\""))
 }
 
@@ -333,7 +333,7 @@ impl ScanOptions {
 
     fn source(&self) -> Source {
         let of = self.untouched();
-        match self.turn.filter(|t| *t != Turn::NONE) {
+        match self.turn.filter(|t| *t != AxisChange::NONE) {
             Some(turn) => Source::Turned {
                 of: Box::new(of),
                 turn,
@@ -395,9 +395,9 @@ impl ScanOptions {
         let open = match self.tensors.layout() {
             None => OpenFile::with_gradients(path.clone(), self.gradient_files()),
             tensors => {
-                let reading = Told {
+                let reading = Reading {
                     tensors,
-                    ..Told::default()
+                    ..Reading::default()
                 };
                 OpenFile::with_reading(path.clone(), reading)
             }

@@ -10,7 +10,7 @@ use crate::jobs::Ffmpeg;
 use crate::state::files::jobs::head::MakeHead;
 use crate::state::pictures::jobs::SaveFilm;
 use crate::state::update::is_session;
-use crate::state::{Action, Content, Convention, Layout, Pane, Task, Told, Turn};
+use crate::state::{Action, Content, Convention, Layout, Pane, Task, Reading, Turn};
 use glam::{DVec2, DVec3};
 use serde_json::json;
 use std::path::{Path, PathBuf};
@@ -170,9 +170,9 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
             (Some(seed), _) => window.request(MakeHead { seed })?,
             (None, Some(layout)) => window.act(Action::OpenAs {
                 path,
-                told: Told {
+                told: Reading {
                     tensors: Some(layout),
-                    ..Told::default()
+                    ..Reading::default()
                 },
             })?,
             (None, None) => window.act(Action::Open(vec![path]))?,

@@ -14,7 +14,7 @@ use crate::state::core::words::count;
 use crate::state::document::Made;
 use crate::state::files::jobs::SaveTractogram;
 use crate::state::pathways::PathwayResult;
-use crate::state::session::Curves;
+use crate::state::session::CurveParams;
 use crate::state::sessions::saved;
 use crate::state::streamlines::lines_of;
 use crate::state::update::{find_pathway, remake, weight_request};
@@ -139,8 +139,8 @@ impl Replayed {
 /// The result made again, or a sentence, with the name that the session gives the result.
 type Outcomes = Vec<(String, Result<Replayed, String>)>;
 
-fn of_rays(curves: &Curves) -> bool {
-    matches!(curves, Curves::Rays(..))
+fn of_rays(curves: &CurveParams) -> bool {
+    matches!(curves, CurveParams::Rays(..))
 }
 
 /// Makes kept streamlines again; a sentence where that cannot be. `of` names a result of a layer, and

@@ -8,7 +8,7 @@ use crate::data::words::counted;
 use crate::data::{Mask, Shape, Volume, VolumeKind};
 use crate::io;
 use crate::solvers::level_set::{
-    LayerSpeed, Layout, Params, Probe, RangeDoubt, Script, Sphere, Start,
+    LayerSpeed, Layout, Params, Probe, RangeDoubt, RunHistory, Sphere, Start,
 };
 use crate::solvers::region;
 use crate::state::files::jobs::SaveMask;
@@ -233,7 +233,7 @@ impl Options {
             grow_here: self.grow_here.clone(),
             not_here: self.not_here.clone(),
             later: Vec::new(),
-            run: Script {
+            run: RunHistory {
                 params,
                 layout: Layout::BEST,
                 events: Vec::new(),

@@ -10,7 +10,7 @@ use super::track::must_be_streamlines;
 use crate::data::words::{counted, plural};
 use crate::io::quoted;
 use crate::solvers::curves::StopReason;
-use crate::solvers::tractogram::selection::{Counting, OnImage, Reason, Rules, Within};
+use crate::solvers::tractogram::selection::{PointStatistic, OnImage, Reason, SelectionRules, Within};
 use crate::state::files::jobs::SaveWithValues;
 use crate::state::recipe::RegionSpec;
 use crate::state::streamlines::edits::{self, Choice};
@@ -105,7 +105,7 @@ pub struct ImageLimit {
     file: PathBuf,
     low: f32,
     high: f32,
-    counting: Counting,
+    counting: PointStatistic,
 }
 
 impl ImageLimit {
@@ -115,12 +115,12 @@ impl ImageLimit {
 }
 
 fn on_image(text: &str) -> Result<ImageLimit, String> {
-    let mut counts = Counting::ALL.into_iter();
+    let mut counts = PointStatistic::ALL.into_iter();
     let named = counts.find_map(|counting| {
         let rest = text.strip_suffix(counting.key())?.strip_suffix(':')?;
         Some((rest, counting))
     });
-    let (rest, counting) = named.unwrap_or((text, Counting::Mean));
+    let (rest, counting) = named.unwrap_or((text, PointStatistic::Mean));
     let Some((file, range)) = rest.rsplit_once(':').filter(|(file, _)| !file.is_empty()) else {
         return Err(format!(
             "expected FILE:LOW..HIGH, as in fa.nii.gz:0.3.., found \"{text}\""
@@ -160,9 +160,9 @@ impl Options {
         self.number.map(|n| (n as usize, seed))
     }
 
-    fn rules(&self, runner: &mut Runner) -> Result<Rules, Failure> {
+    fn rules(&self, runner: &mut Runner) -> Result<SelectionRules, Failure> {
         let length = self.length.map(|(low, high)| length_within(low, high));
-        Ok(Rules {
+        Ok(SelectionRules {
             group: self.group.clone(),
             regions: self.regions().regions()?,
             by_ends: self.ends,

@@ -7,7 +7,7 @@ use crate::data::words::counted;
 use crate::data::{Gradients, Region, Role};
 use crate::io::{Content, Format};
 use crate::jobs::Values;
-use crate::solvers::curves::{self, Fate, Integrator, StopReason};
+use crate::solvers::curves::{self, SeedOutcome, Integrator, StopReason};
 use crate::solvers::geodesic;
 use crate::state::core::words::{self, count};
 use crate::state::files::jobs::SaveTractogram;
@@ -206,12 +206,12 @@ pub fn summary(tracked: &Tracked, curves: &str) -> (Value, String) {
     let output = &tracked.output;
     let seeds: u64 = output.fates.iter().sum();
     let fates = [
-        ("kept", Fate::Kept),
-        ("missed the targets", Fate::MissedTargets),
-        ("missed an include region", Fate::MissedInclude),
-        ("touched an exclude region", Fate::TouchedExclude),
-        ("too short", Fate::TooShort),
-        ("no start", Fate::NoStart),
+        ("kept", SeedOutcome::Kept),
+        ("missed the targets", SeedOutcome::MissedTargets),
+        ("missed an include region", SeedOutcome::MissedInclude),
+        ("touched an exclude region", SeedOutcome::TouchedExclude),
+        ("too short", SeedOutcome::TooShort),
+        ("no start", SeedOutcome::NoStart),
     ];
     let stops = StopReason::ALL.map(|s| (within_sentence(s.words()), s));
     let targets: Vec<_> = tracked

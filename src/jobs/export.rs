@@ -4,7 +4,7 @@ use crate::compute::Control;
 use crate::data::Tractogram;
 use crate::data::tractogram::LENGTH;
 use crate::io::convert::{Converted, check_output, parts, streamlines, with_values};
-use crate::io::scalars::{self, Beside};
+use crate::io::scalars::{self, CompanionFile};
 use crate::io::words::counted;
 use crate::io::{self, Format};
 use std::path::Path;
@@ -81,7 +81,7 @@ impl Values {
     }
 
     /// Where they go beside this file, each under its name.
-    pub fn named(&self, file: &Path) -> Vec<Beside> {
+    pub fn named(&self, file: &Path) -> Vec<CompanionFile> {
         match Format::named(file) {
             Some(Format::Tck) => scalars::files(file, self.points.iter(), self.lines.iter()),
             _ => Vec::new(),
@@ -89,7 +89,7 @@ impl Values {
     }
 
     /// The same; the measures are what a file of rays is made for, and theirs have its name.
-    pub fn beside(&self, file: &Path) -> Vec<Beside> {
+    pub fn beside(&self, file: &Path) -> Vec<CompanionFile> {
         let mut all = self.named(file);
         let measures = all.iter_mut().filter(|b| b.name == Self::MEASURE);
         for beside in measures.filter(|_| self.are_measures()) {
@@ -102,7 +102,7 @@ impl Values {
     }
 
     /// What each of these files holds, in words.
-    pub fn words(beside: &Beside) -> String {
+    pub fn words(beside: &CompanionFile) -> String {
         match (beside.name.as_str(), beside.per_point) {
             (Self::MEASURE, true) => "CM along the rays".to_owned(),
             (Self::MEASURE, false) => "CM of whole rays".to_owned(),
@@ -173,11 +173,11 @@ pub fn save_tractogram(
         false => "streamline",
     };
     let mut what = counted(tractogram.len(), kind);
-    let names = |some: &[Beside], name: fn(&Beside) -> String| {
+    let names = |some: &[CompanionFile], name: fn(&CompanionFile) -> String| {
         some.iter().map(name).collect::<Vec<_>>().join(", ")
     };
     if !beside.is_empty() {
-        let file = |b: &Beside| {
+        let file = |b: &CompanionFile| {
             let name = b.path.file_name().unwrap_or_default();
             name.to_string_lossy().into_owned()
         };

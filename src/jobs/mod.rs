@@ -33,7 +33,7 @@ pub use trace::Trace;
 pub use worker::{BackendOpened, Worker, memory_for_curves, sentence};
 
 /// In the words of `--backend`, for the window's state.
-pub use crate::compute::{BackendKind, Which};
+pub use crate::compute::{BackendKind, DeviceChoice};
 
 use crate::compute::{Backend, Control, Progress, thread};
 use crate::data::ImageExporter;

@@ -5,7 +5,7 @@ use super::line_buffers::{Chunk, LineBuffers, LineKey, LineStore};
 use super::line_slots;
 use super::pipelines::Drawing;
 use super::textures::{Textures, colour_map_row};
-use super::through;
+use super::transparency;
 use super::view::SceneView;
 use crate::scene::draw_list::{LineColour, LineStyle, Lines};
 use bytemuck::{Pod, Zeroable};
@@ -163,7 +163,7 @@ impl LinePipelines {
                 write_mask: wgpu::ColorWrites::empty(),
                 ..blended()
             })];
-            let through = through::colour_targets();
+            let through = transparency::colour_targets();
             let (write, targets): (_, &[_]) = match for_use {
                 Use::Opaque => (true, &own),
                 Use::ContextDepth => (true, &unseen),

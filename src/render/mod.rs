@@ -9,7 +9,7 @@
 
 mod blit;
 mod bricks;
-mod darkening;
+mod ambient_occlusion;
 mod device;
 mod faults;
 mod glyphs;
@@ -20,10 +20,10 @@ mod line_walk;
 mod lines;
 pub mod offscreen;
 mod outline;
-mod pace;
+mod quality;
 mod pages;
 mod pipelines;
-mod progress;
+mod schedule;
 mod scene;
 mod shared;
 mod slice;
@@ -32,9 +32,9 @@ mod smooth;
 mod solids;
 mod stopwatch;
 mod textures;
-mod through;
-mod together;
-mod vacant;
+mod transparency;
+mod composite;
+mod empty_bricks;
 mod view;
 mod volume;
 mod volume_bricks;
@@ -50,8 +50,8 @@ pub use volume::March;
 use crate::scene::draw_list::{Lines, ScenePane, SlicePane};
 use gpu::{COLOUR, Gpu, kept};
 use line_buffers::{LineKey, LineStore};
-use pace::{Known, PATIENCE_MS, Pace};
-use progress::{Count, NewPace, Progress};
+use quality::{Known, PATIENCE_MS, QualityController};
+use schedule::{Count, NewPace, Progress};
 use scene::{Scenes, Tools};
 use std::collections::{HashMap, HashSet};
 use std::time::{Duration, Instant};
@@ -211,7 +211,7 @@ impl Renderer {
         let started = Instant::now();
         let moving = !self.loaded(&list.lines, &keys).1;
         let shown = (&*list.lines, &*keys, 0);
-        let how: (Count, _) = (slice_lines::slice_slots, Pace::of_slice as NewPace);
+        let how: (Count, _) = (slice_lines::slice_slots, QualityController::of_slice as NewPace);
         let quality = self.quality(id, (ask, moving), shown, how);
         let Self {
             gpu,
@@ -321,7 +321,7 @@ impl Renderer {
             0
         };
         let shown = (&*list.lines, &*keys, rows);
-        let how: (Count, _) = (lines::scene_slots, Pace::new as NewPace);
+        let how: (Count, _) = (lines::scene_slots, QualityController::new as NewPace);
         let quality = self.quality(id, (ask, moving), shown, how);
         let Some(pane) = self.panes.get_mut(&id) else {
             return self.view(id);

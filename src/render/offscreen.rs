@@ -1,6 +1,6 @@
 //! Pictures without a window: for tests, screenshots and the command line.
 
-use super::darkening::reach_px;
+use super::ambient_occlusion::reach_px;
 use super::{Faults, PaneId, Renderer, device_descriptor, instance, shortcoming, unsuitable};
 use crate::scene::draw_list::{ScenePane, SlicePane};
 use glam::{DMat4, DVec3, DVec4};

@@ -1,18 +1,18 @@
 //! The 3-D view: opaque things, see-through things, volumes, then the outline's glass over all.
 
-use super::darkening::{Darkening, Hollows};
+use super::ambient_occlusion::{Darkening, Hollows};
 use super::glyphs::{Glyphs, Look};
 use super::gpu::{COLOUR, DEPTH, Gpu};
 use super::line_buffers::{LineKey, LineStore};
 use super::lines::{LinePipelines, Rank, Use, uses, within};
 use super::outline::{GLASS, Outlines};
-use super::pace::Drawn;
+use super::quality::Drawn;
 use super::slice::Slices;
 use super::solids::Solids;
 use super::stopwatch::Stopwatch;
 use super::textures::{Key, Textures};
-use super::through::{FirstDepth, Through};
-use super::together::Together;
+use super::transparency::{FirstDepth, TransparencyTargets};
+use super::composite::Compositor;
 use super::view::SceneView;
 use super::volume::{Fog, Volumes};
 use crate::scene::draw_list::{ScenePane, SolidShape};
@@ -120,7 +120,7 @@ pub(super) struct Targets {
     /// Depths of the background's lines: what darkens hollows and ends the glass must not know them, or
     /// the background would turn dark where one is drawn over it.
     aside: Option<(wgpu::Texture, wgpu::TextureView)>,
-    pub through: Option<Through>,
+    pub through: Option<TransparencyTargets>,
     pub fog: Option<Fog>,
     pub glass: wgpu::TextureView,
     pub hollows: Hollows,
@@ -199,7 +199,7 @@ pub(super) struct Scenes {
     outlines: Outlines,
     darkening: Darkening,
     first_depth: FirstDepth,
-    together: Together,
+    together: Compositor,
     pub volumes: Volumes,
 }
 
@@ -221,7 +221,7 @@ impl Scenes {
             outlines: Outlines::new(gpu),
             darkening: Darkening::new(gpu),
             first_depth: FirstDepth::new(gpu),
-            together: Together::new(gpu),
+            together: Compositor::new(gpu),
             volumes: Volumes::default(),
         }
     }
@@ -384,7 +384,7 @@ impl Scenes {
             }
         }
         if sees_through {
-            let make = || Through::new(gpu, targets.size);
+            let make = || TransparencyTargets::new(gpu, targets.size);
             let textures = targets.through.get_or_insert_with(make);
             let depth = (&targets.depth, samples);
             let own = of(Use::Through);
@@ -418,7 +418,7 @@ impl Scenes {
                 (&view, &rows),
                 (&targets.depth, samples),
                 (fog, quality.fog),
-                among.map(Through::pictures),
+                among.map(TransparencyTargets::pictures),
                 &mut used,
                 stopwatch.compute_writes(!complete),
             );

@@ -1,7 +1,7 @@
 //! How long the device takes for a picture, asked without waiting for it.
 
 use super::gpu::Gpu;
-use super::pace::Drawn;
+use super::quality::Drawn;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;

@@ -7,7 +7,7 @@
 use super::gpu::{Gpu, Slot};
 use super::scene::FogQuality;
 use super::textures::{Key, Textures};
-use super::vacant::Vacant;
+use super::empty_bricks::EmptyBricks;
 use super::view::SceneView;
 use super::{volume_bricks, volume_image};
 use crate::data::BrickImage;
@@ -111,7 +111,7 @@ pub(super) struct Volumes {
     /// Of images and of bricks, each for 1 and for 4 samples of the scene.
     pipelines: [OnceLock<Pipelines>; 2],
     sampler: OnceLock<wgpu::Sampler>,
-    vacant: OnceLock<Vacant>,
+    vacant: OnceLock<EmptyBricks>,
 }
 
 impl Volumes {
@@ -216,7 +216,7 @@ impl Volumes {
                 Some((phi, Some(pool))) => {
                     uniform.hold(phi);
                     if let Drawn::Bricks(_) = drawn {
-                        let vacant = self.vacant.get_or_init(|| Vacant::new(gpu));
+                        let vacant = self.vacant.get_or_init(|| EmptyBricks::new(gpu));
                         let (view, crossed) = vacant.of(gpu, encoder, (phi, &pool));
                         (bricks, extent) = (view, Some(crossed));
                     }

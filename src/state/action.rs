@@ -2,12 +2,12 @@
 
 use super::SessionAction;
 use crate::data::region::RegionId;
-use crate::data::turn::Turn;
+use crate::data::axis_change::AxisChange;
 use crate::data::{Outline, Role, Shape, Stroke, TensorLayout};
-use crate::io::Told;
+use crate::io::Reading;
 use crate::jobs::{self, AnyJob, BackendKind, Job, JobHandle, JobState, PathCheck, Receive, Slot};
 use crate::solvers::curves::{self, StopReason};
-use crate::solvers::region::Found;
+use crate::solvers::region::LabelCount;
 use crate::solvers::tensor_fit;
 use crate::state::density::Wanted;
 use crate::state::document::{Display, LayerId, Method, Rays};
@@ -18,7 +18,7 @@ use crate::state::pictures::{Look, Shot};
 use crate::state::regions::making::Source;
 use crate::state::sampling::SampleAction;
 use crate::state::segment::SegmentAction;
-use crate::state::settings::Settings;
+use crate::state::settings::Preferences;
 use crate::state::streamlines::BundleAction;
 use crate::state::track::whole_brain::WholeBrain;
 use crate::state::view::{Convention, Layout, Pane, Slab, SliceCamera, Task, Tool, View};
@@ -40,12 +40,12 @@ pub enum Action {
     /// Opens a layer's file again, as the user says it is.
     OpenAs {
         path: PathBuf,
-        told: Told,
+        told: Reading,
     },
     /// One of the visits of the folder that was opened last; none of them.
     OpenVisit(Option<usize>),
     /// What holds for all documents.
-    Set(Settings),
+    Set(Preferences),
     OpenDemo {
         guide: bool,
     },
@@ -198,7 +198,7 @@ pub enum Action {
     /// Shows the labels of a label map.
     CountLabels(LayerId),
     RegionsFromLabels {
-        wanted: Vec<Found>,
+        wanted: Vec<LabelCount>,
         role: Role,
     },
     /// What is done with the streamlines of a layer, and on rulers.
@@ -232,7 +232,7 @@ pub enum Action {
         layout: Option<TensorLayout>,
     },
     /// Exchanges and flips axes of the scan's gradients.
-    TurnGradients(Turn),
+    TurnGradients(AxisChange),
     // Parameters
     SetFit {
         params: tensor_fit::Params,

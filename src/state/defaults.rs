@@ -27,8 +27,8 @@ pub fn rays() -> Rays {
 }
 
 /// Nothing is looked for yet; leaks pause what runs.
-pub fn segment() -> super::segment::Settings {
-    super::segment::Settings {
+pub fn segment() -> super::segment::SegmentSettings {
+    super::segment::SegmentSettings {
         params: level_set::Params::defaults_for(0.5, 0.1),
         told: false,
         watched: true,
@@ -44,8 +44,8 @@ pub fn segment() -> super::segment::Settings {
 /// The radius of a sphere that a click places, mm.
 pub const SPHERE_MM: f64 = 4.0;
 
-pub fn pathways() -> super::pathways::Settings {
-    super::pathways::Settings {
+pub fn pathways() -> super::pathways::PathwaySettings {
+    super::pathways::PathwaySettings {
         params: pathway::Params::defaults(),
         epsilon: pathway::DEFAULT_EPSILON,
         shown: super::pathways::Shown::Total,

@@ -7,7 +7,7 @@ use crate::data::region::RegionId;
 use crate::data::{
     DataId, Gradients, Mask, Region, Role, Shape, TensorField, TensorLayout, Tractogram, Volume,
 };
-use crate::jobs::session::Store;
+use crate::jobs::session::ResultStorage;
 use crate::solvers::curves;
 use crate::solvers::geodesic::Cut;
 pub use crate::solvers::geodesic::Rays;
@@ -17,8 +17,8 @@ use crate::state::origin::{Input, OriginId, Origins};
 use crate::state::pathways::{self, KeptPathway};
 use crate::state::recipe::{RegionSpec, ShapeSpec};
 use crate::state::segment::{KeptSurface, Segmentation};
-use crate::state::session::Curves;
-use crate::state::sessions::saved::{Absent, LeftOut, SavedLayer};
+use crate::state::session::CurveParams;
+use crate::state::sessions::saved::{MissingLayer, LeftOut, SavedLayer};
 use crate::state::streamlines::Bundle;
 use crate::state::tensors::types::{BootstrapInput, FitKey, ResidualCache};
 use crate::state::track::whole_brain::WholeBrain;
@@ -194,7 +194,7 @@ pub struct Document {
     pub whole_brain: WholeBrain,
     pub rays: Rays,
     pub ray_display: Display,
-    pub pathways: pathways::Settings,
+    pub pathways: pathways::PathwaySettings,
     pub kept_pathways: Vec<Arc<KeptPathway>>,
     pub segment: Segmentation,
     /// The surfaces of masks that were segmented.
@@ -205,14 +205,14 @@ pub struct Document {
     /// What is asked about streamlines, and what was measured.
     pub bundle: Bundle,
     /// Which of them a session keeps beside itself.
-    pub store: Store,
+    pub store: ResultStorage,
     /// Layers of a session that are not here.
-    pub absent: Vec<Arc<Absent>>,
+    pub absent: Vec<Arc<MissingLayer>>,
     /// Regions and pathways of a session that are not here.
     pub left_out: Vec<Arc<LeftOut>>,
     /// Layers that are here, of which the session says how they were made, but not in words or masks
     /// that can be read.
-    pub unread: BTreeMap<LayerId, Arc<Absent>>,
+    pub unread: BTreeMap<LayerId, Arc<MissingLayer>>,
     /// Layers whose files were not what the session was saved with, and were taken as they are; what
     /// is said of each.
     pub replaced: BTreeMap<LayerId, String>,
@@ -228,7 +228,7 @@ pub struct Document {
 pub struct Made {
     pub fit: OriginId,
     pub regions: Vec<Region>,
-    pub curves: Curves,
+    pub curves: CurveParams,
     pub cut: Cut,
 }
 
@@ -278,7 +278,7 @@ impl Default for Document {
             filter: Filtering::default(),
             weighed: BTreeMap::new(),
             bundle: Bundle::default(),
-            store: Store::default(),
+            store: ResultStorage::default(),
             absent: Vec::new(),
             left_out: Vec::new(),
             unread: BTreeMap::new(),

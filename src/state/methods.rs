@@ -6,12 +6,12 @@ use crate::data::{Region, Role, Shape};
 use crate::solvers::curves::{Integrator, Interpolation, Match, Seeding};
 use crate::solvers::geodesic::{self, Cut, Directions, Form, Precision, Sharpening};
 use crate::solvers::tensor_fit;
-use crate::solvers::tractogram::selection::Said;
-use crate::state::alignment::How;
+use crate::solvers::tractogram::selection::SelectionOptions;
+use crate::state::alignment::AlignedBy;
 use crate::state::core::words::{count, fixed};
 use crate::state::origin::TensorFit;
 use crate::state::recipe::{MediumRecipe, Source};
-use crate::state::session::Curves;
+use crate::state::session::CurveParams;
 use crate::state::{Document, Recipe, State, density, filter, pathways, segment};
 use std::fmt::Write as _;
 
@@ -131,8 +131,8 @@ pub fn methods(state: &State) -> String {
     if let Some(live) = live.filter(|l| !l.coarse && !l.output.kept.is_empty()) {
         let regions: Vec<Region> = document.regions.iter().map(|r| (**r).clone()).collect();
         let made = match document.method {
-            Method::Streamlines => Curves::Streamlines(document.track.clone()),
-            Method::Rays => Curves::Rays(document.rays.medium, document.rays.params.clone()),
+            Method::Streamlines => CurveParams::Streamlines(document.track.clone()),
+            Method::Rays => CurveParams::Rays(document.rays.medium, document.rays.params.clone()),
         };
         let kept = format!("{} ", count(live.output.kept.len() as u64));
         let sentences = curves(&made, &regions, document.rays.cut, &kept, &mut citations);
@@ -189,9 +189,9 @@ fn moves(document: &Document, citations: &mut Citations) -> String {
         let far = format!("{shift:.1} mm at its centre and {:.1}°", turn.to_degrees());
         let name = &layer.name;
         let _ = match moved.how {
-            How::Hand => write!(text, " \"{name}\" was moved by hand by {far}."),
-            How::File => write!(text, " \"{name}\" was moved by an affine from a file."),
-            How::Alignment => write!(
+            AlignedBy::Hand => write!(text, " \"{name}\" was moved by hand by {far}."),
+            AlignedBy::File => write!(text, " \"{name}\" was moved by an affine from a file."),
+            AlignedBy::Alignment => write!(
                 text,
                 " \"{name}\" was aligned rigidly by normalised mutual information {}, by {far}, without \
                  resampling.",
@@ -207,7 +207,7 @@ fn edits(document: &Document, layer: &Layer, left: usize) -> Option<String> {
     let Recipe::Edited { steps, .. } = document.recipe(layer) else {
         return None;
     };
-    let one = |step: &Option<Said>| match step {
+    let one = |step: &Option<SelectionOptions>| match step {
         Some(said) => format!("selected by the rules \"{}\"", said.options.trim()),
         None => "chosen by hand".to_owned(),
     };
@@ -314,15 +314,15 @@ fn fit(params: &tensor_fit::Params, mask: Option<String>, citations: &mut Citati
 
 /// How curves were made and which of them stayed.
 fn curves(
-    made: &Curves,
+    made: &CurveParams,
     regions: &[Region],
     cut: Cut,
     kept: &str,
     citations: &mut Citations,
 ) -> String {
     let (walk, rays) = match made {
-        Curves::Streamlines(walk) => (walk, None),
-        Curves::Rays(medium, params) => (&params.walk, Some((medium, params))),
+        CurveParams::Streamlines(walk) => (walk, None),
+        CurveParams::Rays(medium, params) => (&params.walk, Some((medium, params))),
     };
     let what = if rays.is_some() {
         "rays"

@@ -40,21 +40,21 @@ use crate::data::Tractogram;
 use crate::state::tensors::jobs::fit::FIT;
 use crate::state::track::jobs::LIVE;
 use crate::state::track::jobs::cut::CUT;
-use session::{MaskBeside, StopKey};
+use session::{MaskBeside, StopFilterKey};
 use std::path::PathBuf;
 
 /// In the words of the files.
-pub use crate::io::{Space, Told};
+pub use crate::io::{Space, Reading};
 pub use crate::jobs::{
     BackendKind, CheckDestination, CheckReadable, CompletePath, Completed, Destination, Ffmpeg,
     Folder, JobHandle, NoFfmpeg, PathAnswer, PathCheck, PathError, PathQuestion, Slot, Values,
-    Visit, Which,
+    Visit, DeviceChoice,
 };
 pub use crate::state::core::camera::Camera;
 pub use crate::state::core::history::History;
 pub use crate::state::regions::drawing::Drawing;
 pub use crate::state::regions::jobs::save::{SaveLabels, SaveMasks};
-pub use crate::state::sessions::{Leaving, SessionAction};
+pub use crate::state::sessions::{UnsavedAction, SessionAction};
 pub use crate::state::streamlines::BundleAction;
 pub use crate::state::track::whole_brain::WholeBrain;
 pub use action::{Action, Effect, Event, Phase, RegionsChange};
@@ -67,8 +67,8 @@ pub use segment::SegmentAction;
 pub use segment::jobs::{
     Distance, LeakNotice, PlacedSphere, Proximity, RunControl, SurfaceStatistics, SurfaceUpdate,
 };
-pub use session::{Live, Message, OpenBackend, Session, Severity, Standing};
-pub use settings::{Gesture, Mouse, Settings};
+pub use session::{CurveResult, Message, OpenBackend, Session, Severity, Standing};
+pub use settings::{Gesture, Mouse, Preferences};
 pub use update::update;
 pub use view::{Convention, Layout, Pane, Slab, Task, Tool, View};
 
@@ -125,7 +125,7 @@ impl State {
     }
 
     /// Whether a live result belongs to the document's tensors, regions and parameters, and no new tensors come.
-    fn is_current(&self, live: &Live) -> bool {
+    fn is_current(&self, live: &CurveResult) -> bool {
         self.session.fitting.is_none() && update::is_current(&self.document, &live.asked)
     }
 
@@ -160,14 +160,14 @@ impl State {
     }
 
     /// The curves that are seen instead of the live ones: those of which an end stopped for one reason.
-    pub fn stopped(&self) -> Option<(&StopKey, &[Tractogram; 2])> {
+    pub fn stopped(&self) -> Option<(&StopFilterKey, &[Tractogram; 2])> {
         let live = self.session.live.as_ref()?;
         let known = self.session.bundle.stopped.shown();
         known.filter(|(key, _)| key.of == [live.output.kept.id(), live.output.missed.id()])
     }
 
     /// The live result, if it is all that the document asks for.
-    pub fn final_live(&self) -> Option<&Live> {
+    pub fn final_live(&self) -> Option<&CurveResult> {
         let live = self.session.live.as_ref();
         live.filter(|_| self.standing() == Some(Standing::Final))
     }

@@ -5,11 +5,11 @@
 //! Command text ([`Document::recipe`]), methods, replay, sessions and the layer's information all read this.
 
 use crate::data::keyed;
-use crate::data::turn::Turn;
-use crate::io::Told as Reading;
+use crate::data::axis_change::AxisChange;
+use crate::io::Reading as Reading;
 use crate::solvers::tensor_fit::{self, FitMap};
 use crate::solvers::tractogram::selection::Edit;
-use crate::state::alignment::How;
+use crate::state::alignment::AlignedBy;
 use crate::state::document::{DensityMap, Document, FitMask, Layer, LayerId, Made};
 use crate::state::filter::{MapOf, WeightFit};
 use crate::state::recipe::{Recipe, Source};
@@ -64,12 +64,12 @@ pub enum Origin {
     Moved {
         from: OriginId,
         by: DAffine3,
-        how: How,
+        how: AlignedBy,
     },
     /// A scan with axes of its gradients exchanged or flipped.
     Reoriented {
         from: OriginId,
-        turn: Turn,
+        turn: AxisChange,
     },
 }
 
@@ -314,7 +314,7 @@ impl Origins {
     }
 
     /// The axes of a scan's gradients that were exchanged or flipped.
-    pub fn turn(&self, id: OriginId) -> Option<Turn> {
+    pub fn turn(&self, id: OriginId) -> Option<AxisChange> {
         match self.get(id) {
             Origin::Reoriented { turn, .. } => Some(*turn),
             _ => None,
@@ -322,7 +322,7 @@ impl Origins {
     }
 
     /// With the axes of a scan's gradients as `turn` has them, whatever they were.
-    pub fn reoriented(&self, id: OriginId, turn: Option<Turn>) -> OriginId {
+    pub fn reoriented(&self, id: OriginId, turn: Option<AxisChange>) -> OriginId {
         let from = match self.get(id) {
             Origin::Reoriented { from, .. } => *from,
             _ => id,
@@ -418,7 +418,7 @@ pub struct Move {
     pub from: OriginId,
     /// From the world that the file says, mm.
     pub by: DAffine3,
-    pub how: How,
+    pub how: AlignedBy,
 }
 
 impl Document {

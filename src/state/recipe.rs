@@ -1,15 +1,15 @@
 //! What a layer was made from: its provenance, and the command line that makes it again.
 
-use crate::data::turn::Turn;
+use crate::data::axis_change::AxisChange;
 use crate::data::{Role, TensorLayout};
-use crate::io::{Told, ToldAffine, quoted};
+use crate::io::{Reading, AffineReading, quoted};
 use crate::parameters::{arguments, arguments_of};
 use crate::solvers::curves;
 use crate::solvers::density;
 pub use crate::solvers::geodesic::MediumRecipe;
 use crate::solvers::geodesic::{self, Rays};
 use crate::solvers::tensor_fit::{self, FitMap};
-use crate::solvers::tractogram::selection::Said;
+use crate::solvers::tractogram::selection::SelectionOptions;
 use crate::state::filter;
 use crate::state::pictures::Look;
 pub use crate::state::regions::recipe::{ShapeError, ShapeSpec};
@@ -34,7 +34,7 @@ pub enum Source {
     /// An image of tensors.
     Tensors { file: PathBuf, layout: TensorLayout },
     /// With axes of the gradients exchanged or flipped.
-    Turned { of: Box<Source>, turn: Turn },
+    Turned { of: Box<Source>, turn: AxisChange },
 }
 
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
@@ -58,7 +58,7 @@ pub enum Recipe {
     /// A file with what the user says where the file is silent.
     FileAs {
         file: PathBuf,
-        told: Told,
+        told: Reading,
     },
     /// A scan whose gradients do not lie beside it.
     Scan(Source),
@@ -119,7 +119,7 @@ pub enum Recipe {
     /// where they were chosen by hand or a region has no file.
     Edited {
         of: Box<Recipe>,
-        steps: Vec<Option<Said>>,
+        steps: Vec<Option<SelectionOptions>>,
     },
 }
 
@@ -133,7 +133,7 @@ impl Recipe {
     }
 
     /// The recipe of a file, with what the user says of it.
-    pub fn opened(file: PathBuf, told: Told) -> Self {
+    pub fn opened(file: PathBuf, told: Reading) -> Self {
         match told.is_nothing() {
             true => Self::File(file),
             false => Self::FileAs { file, told },
@@ -158,7 +158,7 @@ pub(in crate::state) fn path(p: &Path) -> String {
 
 impl Source {
     /// Without the turn of its gradients, and that.
-    pub fn untouched(&self) -> (&Self, Option<Turn>) {
+    pub fn untouched(&self) -> (&Self, Option<AxisChange>) {
         match self {
             Self::Turned { of, turn } => (of, Some(*turn)),
             source => (source, None),
@@ -166,7 +166,7 @@ impl Source {
     }
 
     /// With axes of its gradients exchanged or flipped, where there are any.
-    pub fn with_turn(self, turn: Option<Turn>) -> Self {
+    pub fn with_turn(self, turn: Option<AxisChange>) -> Self {
         match turn {
             Some(turn) => Self::Turned {
                 of: Box::new(self),
@@ -183,9 +183,9 @@ impl Source {
             Self::File { dwi, gradients } if gradients.is_empty() => Recipe::File(dwi),
             Self::Tensors { file, layout } => Recipe::FileAs {
                 file,
-                told: Told {
+                told: Reading {
                     tensors: Some(layout),
-                    ..Told::default()
+                    ..Reading::default()
                 },
             },
             source => Recipe::Scan(source),
@@ -285,7 +285,7 @@ fn moved_name(of: &Recipe) -> String {
 }
 
 fn moved_command(of: &Recipe, by: DAffine3, out: &Path) -> String {
-    let affine = ToldAffine::matrix(by);
+    let affine = AffineReading::matrix(by);
     let (file, told) = match of {
         Recipe::File(file) => (file, String::new()),
         Recipe::FileAs { file, told } => (file, told.to_string()),

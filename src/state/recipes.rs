@@ -5,20 +5,20 @@ use crate::data::{DataId, Mask, Shape};
 use crate::solvers::density::On;
 use crate::solvers::geodesic::Cut;
 use crate::solvers::tensor_fit::FitMap;
-use crate::solvers::tractogram::selection::{Edit, Rules, Said};
+use crate::solvers::tractogram::selection::{Edit, SelectionRules, SelectionOptions};
 use crate::state::document::{Content, DensityMap, FitMask, Layer, LayerId, Made, Unfiled};
 use crate::state::filter::recipe::CommitRecipe;
-use crate::state::filter::{FitOf, MapOf, WeightFit};
+use crate::state::filter::{FitInputs, MapOf, WeightFit};
 use crate::state::origin::{
     Describe, FoundMask, Input, MapOfFit, Origin, OriginId, PhantomPart, TensorFit,
 };
 use crate::state::recipe::{FitRecipe, RegionSpec, ShapeSpec};
 use crate::state::segment::recipe::{ScriptInputs, SegmentRecipe, SegmentScript};
 use crate::state::segment::{Segmented, SpeedInputs, Start};
-use crate::state::session::{Asked, Curves};
+use crate::state::session::{CurveKey, CurveParams};
 use crate::state::streamlines::edits::{Choice, on_image};
-use crate::state::streamlines::{Column, Sieve};
-use crate::state::{Document, Live, Recipe};
+use crate::state::streamlines::{Column, StreamlineRules};
+use crate::state::{Document, CurveResult, Recipe};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -177,7 +177,7 @@ pub fn fit_mask(document: &Document, mask: Option<DataId>) -> FitMask {
 }
 
 /// The recipe of curves, for a session; `None` if their tensors are gone.
-pub fn made(document: &Document, asked: &Asked, cut: Cut) -> Option<Made> {
+pub fn made(document: &Document, asked: &CurveKey, cut: Cut) -> Option<Made> {
     Some(Made {
         fit: fit_of(document, asked.field)?,
         regions: asked.regions.clone(),
@@ -187,7 +187,7 @@ pub fn made(document: &Document, asked: &Asked, cut: Cut) -> Option<Made> {
 }
 
 /// How live curves were made.
-pub fn live_recipe(document: &Document, live: &Live) -> Option<Made> {
+pub fn live_recipe(document: &Document, live: &CurveResult) -> Option<Made> {
     let cut = live.rays.as_ref().map_or(Cut::All, |rays| rays.cut);
     made(document, &live.asked, cut)
 }
@@ -221,14 +221,14 @@ pub fn recipe(document: &Document, made: &Made) -> Recipe {
 }
 
 /// The recipe of curves in a fit's tensors.
-pub fn curves_recipe(fit: FitRecipe, regions: Vec<RegionSpec>, curves: Curves, cut: Cut) -> Recipe {
+pub fn curves_recipe(fit: FitRecipe, regions: Vec<RegionSpec>, curves: CurveParams, cut: Cut) -> Recipe {
     match curves {
-        Curves::Streamlines(params) => Recipe::Track {
+        CurveParams::Streamlines(params) => Recipe::Track {
             fit,
             regions,
             params,
         },
-        Curves::Rays(medium, params) => Recipe::Geodesic {
+        CurveParams::Rays(medium, params) => Recipe::Geodesic {
             fit,
             regions,
             medium,
@@ -268,7 +268,7 @@ pub fn filed(document: &Document, layer: &Layer) -> Option<(PathBuf, Option<Stri
 
 /// The command that chooses what a filter on images leaves: each is a file, or a map of the fit, which comes
 /// before. `None` where an image is neither, or was moved.
-pub fn selection_options(document: &Document, sieve: &Sieve, rules: &Rules) -> Option<Said> {
+pub fn selection_options(document: &Document, sieve: &StreamlineRules, rules: &SelectionRules) -> Option<SelectionOptions> {
     let (mut images, mut needs) = (Vec::new(), Vec::new());
     for limit in &sieve.limits {
         let Column::Image(id) = limit.column else {
@@ -290,10 +290,10 @@ pub fn selection_options(document: &Document, sieve: &Sieve, rules: &Rules) -> O
 /// `None` where a region is a mask without a file.
 fn arguments(
     document: &Document,
-    rules: &Rules,
+    rules: &SelectionRules,
     images: Vec<String>,
     needs: Vec<String>,
-) -> Option<Said> {
+) -> Option<SelectionOptions> {
     let choice = Choice {
         group: rules.group.clone(),
         regions: document.specs(&rules.regions).ok()?,
@@ -305,11 +305,11 @@ fn arguments(
         at_most: rules.at_most,
     };
     let options = choice.to_string();
-    Some(Said { needs, options })
+    Some(SelectionOptions { needs, options })
 }
 
 /// What weights of a layer's streamlines are fitted from.
-pub fn weight_fit(document: &Document, layer: LayerId, from: &FitOf) -> Option<WeightFit> {
+pub fn weight_fit(document: &Document, layer: LayerId, from: &FitInputs) -> Option<WeightFit> {
     document.layer(from.scan)?;
     Some(WeightFit {
         tracks: document.layer(layer)?.origin,
@@ -326,7 +326,7 @@ pub fn weight_fit(document: &Document, layer: LayerId, from: &FitOf) -> Option<W
 pub fn weight_recipe(
     document: &Document,
     layer: LayerId,
-    from: &FitOf,
+    from: &FitInputs,
     least: f32,
 ) -> Option<Recipe> {
     let fit = weight_fit(document, layer, from)?;

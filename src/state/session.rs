@@ -5,9 +5,9 @@ use crate::data::region::RegionId;
 use crate::data::{DataId, Region, Role, Tractogram};
 use crate::io::Remark;
 use crate::jobs::{AnyJob, BackendKind, DeviceFailure, Folder, JobHandle, Slot};
-use crate::solvers::geodesic::{self, Cut, Medium};
+use crate::solvers::geodesic::{self, Cut, RayMetric};
 use crate::solvers::{curves, gradient_check, tensor_check};
-use crate::state::alignment::Shifting;
+use crate::state::alignment::PendingTransform;
 use crate::state::document::LayerId;
 use crate::state::files::paths::Paths;
 use crate::state::pictures::Turning;
@@ -15,9 +15,9 @@ use crate::state::recipe::MediumRecipe;
 use crate::state::regions::making::{Labels, Making};
 use crate::state::sampling::Sample;
 use crate::state::sessions::Saving;
-use crate::state::settings::Settings;
+use crate::state::settings::Preferences;
 pub use crate::state::snapshots::{Comparing, Snapshot};
-use crate::state::streamlines::Working;
+use crate::state::streamlines::StreamlineRuntime;
 use crate::state::tensors::types::FitKey;
 use crate::state::view::Task;
 use crate::state::{Document, Recipe, filter, pathways, segment};
@@ -74,7 +74,7 @@ pub enum Topic {
 
 /// What graphics cards failed to do, for the CPU.
 #[derive(Clone, Debug, Default)]
-pub struct Stranded {
+pub struct DeviceFallback {
     /// The last of each slot.
     pub requests: Vec<Box<dyn AnyJob<super::State>>>,
     /// The live curves.
@@ -85,7 +85,7 @@ pub struct Stranded {
 
 /// The streamlines of the regions as they are now; kept only on request.
 #[derive(Clone, Debug)]
-pub struct Live {
+pub struct CurveResult {
     pub output: Arc<curves::Output>,
     /// Fewer seeds while something is dragged.
     pub coarse: bool,
@@ -95,20 +95,20 @@ pub struct Live {
     pub recipe: Recipe,
     /// Names of the target regions in the order of `output.per_target`.
     pub targets: Vec<RegionId>,
-    pub asked: Asked,
+    pub asked: CurveKey,
     /// What geodesic rays have that streamlines have not.
-    pub rays: Option<LiveRays>,
+    pub rays: Option<RayResult>,
 }
 
 /// Names live curves of which an end stopped for one reason.
 #[derive(Clone, Copy, PartialEq, Debug)]
-pub struct StopKey {
+pub struct StopFilterKey {
     /// Kept and missed curves that they are from.
     pub of: [DataId; 2],
     pub reason: curves::StopReason,
 }
 
-impl LiveKey for StopKey {}
+impl LiveKey for StopFilterKey {}
 
 /// What the rays after a cut depend on.
 #[derive(Clone, Copy, PartialEq, Debug)]
@@ -122,7 +122,7 @@ impl LiveKey for CutKey {}
 
 /// Live curves through the crosshair's voxel.
 #[derive(Clone, Copy, PartialEq, Debug)]
-pub struct Passing {
+pub struct CurvesAtCrosshair {
     pub of: DataId,
     pub voxel: [usize; 3],
     pub count: usize,
@@ -132,7 +132,7 @@ pub struct Passing {
 
 /// What the cut chooses from, without shooting again.
 #[derive(Clone, Debug)]
-pub struct LiveRays {
+pub struct RayResult {
     /// All rays that pass the regions, and their connectivity measures.
     pub all: Tractogram,
     pub measures: Arc<[f32]>,
@@ -160,15 +160,15 @@ pub fn measure_range(measures: &[f32]) -> (f32, f32) {
 
 /// What live curves were asked for with.
 #[derive(Clone, Debug)]
-pub struct Asked {
+pub struct CurveKey {
     pub field: DataId,
     pub regions: Vec<Region>,
-    pub curves: Curves,
+    pub curves: CurveParams,
     pub coarse: bool,
 }
 
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
-pub enum Curves {
+pub enum CurveParams {
     Streamlines(curves::Params),
     Rays(MediumRecipe, geodesic::Params),
 }
@@ -212,14 +212,14 @@ pub struct Recent {
 
 /// Where files were saved last, and as what: the next of the same document go there, too.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
-pub struct Exports {
+pub struct RecentExports {
     #[serde(skip)]
     pub folder: Option<PathBuf>,
     /// Whole names of the last files, by what they were.
     pub last: BTreeMap<String, String>,
 }
 
-impl Exports {
+impl RecentExports {
     pub const TRACKS: &str = "tracks";
     pub const LAYER: &str = "layer";
     pub const REGION: &str = "region";
@@ -238,7 +238,7 @@ const GUIDE_ENDS: &str =
 
 /// Steps of the guide, in order; each advances when its act is done.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum GuideStep {
+pub enum TourStep {
     ClickSlice,
     PlaceSeed,
     DragSeed,
@@ -250,7 +250,7 @@ pub enum GuideStep {
     Save,
 }
 
-impl GuideStep {
+impl TourStep {
     pub const ALL: [Self; 7] = [
         Self::ClickSlice,
         Self::PlaceSeed,
@@ -314,7 +314,7 @@ pub struct Session {
     pub wanted_setting: Option<BackendKind>,
     /// Names of the graphics cards, or why there are none; `None` while nobody has looked.
     pub cards: Option<Result<Arc<[String]>, String>>,
-    pub stranded: Stranded,
+    pub stranded: DeviceFallback,
     pub jobs: Vec<JobHandle>,
     pub snapshots: Vec<Arc<Snapshot>>,
     pub comparing: Option<Comparing>,
@@ -324,8 +324,8 @@ pub struct Session {
     /// What last finished, for the status line.
     pub status: String,
     pub status_about: StatusAbout,
-    pub live: Option<Live>,
-    pub passing: Option<Passing>,
+    pub live: Option<CurveResult>,
+    pub passing: Option<CurvesAtCrosshair>,
     /// A full result has to follow the coarse one as soon as the pointer rests.
     pub unsettled: bool,
     /// A coarse result is on its way; whether another is wanted after it. None is cancelled for the
@@ -337,10 +337,10 @@ pub struct Session {
     /// Which cut of many rays is computed; the rays that it leaves are in the live result.
     pub cut: live::Live<CutKey, ()>,
     /// Streamlines that are being moved, one of each layer, in the order they were begun.
-    pub shifting: Vec<Shifting>,
+    pub shifting: Vec<PendingTransform>,
     /// Tensors prepared for rays, for the next ones, and how they were asked for: splines are stored
     /// in single precision whatever is asked.
-    pub medium: Option<(MediumRecipe, Medium)>,
+    pub medium: Option<(MediumRecipe, RayMetric)>,
     /// How fast the last rays were.
     pub rays_per_ms: Option<f64>,
     /// The share of them that passed the regions.
@@ -351,11 +351,11 @@ pub struct Session {
     pub axes: Option<(DataId, Arc<gradient_check::Output>)>,
     /// A data set's folder of which a visit is to be chosen.
     pub folder: Option<Arc<Folder>>,
-    pub settings: Settings,
+    pub settings: Preferences,
     /// How six volumes may be read as tensors, and of which layer.
     pub tensor_orders: Option<(LayerId, Arc<tensor_check::Output>)>,
     pub recent: Vec<Recent>,
-    pub exports: Exports,
+    pub exports: RecentExports,
     pub paths: Paths,
     pub selected_region: Option<RegionId>,
     pub selected_layer: Option<LayerId>,
@@ -369,21 +369,21 @@ pub struct Session {
     pub labels: Option<Labels>,
     /// The region that strokes go into; `None`: the next begins a new one.
     pub drawn: Option<RegionId>,
-    pub guide: Option<GuideStep>,
+    pub guide: Option<TourStep>,
     /// Counts the changes of the document: a file that was asked for before a change lacks it.
     pub revision: u64,
     /// The fit that was asked for and has not ended.
     pub fitting: Option<FitKey>,
     /// What is known of the streamlines that are asked about.
-    pub bundle: Working,
+    pub bundle: StreamlineRuntime,
     /// Files that were asked for together.
     pub together: Vec<PathBuf>,
     /// A scan's image, and a file beside it that seems to be its brain mask.
     pub mask_beside: Option<MaskBeside>,
-    pub pathways: pathways::Working,
+    pub pathways: pathways::PathwayRuntime,
     /// The surface in the hand.
-    pub segment: segment::Working,
-    pub filter: filter::Working,
+    pub segment: segment::SegmentRuntime,
+    pub filter: filter::FilterRuntime,
     /// While P is held.
     pub sample: Option<Sample>,
     pub saving: Saving,
@@ -400,7 +400,7 @@ impl Session {
             backend_setting: BackendKind::default(),
             wanted_setting: None,
             cards: None,
-            stranded: Stranded::default(),
+            stranded: DeviceFallback::default(),
             jobs: Vec::new(),
             turning: None,
             snapshots: Vec::new(),
@@ -423,9 +423,9 @@ impl Session {
             axes: None,
             tensor_orders: None,
             folder: None,
-            settings: Settings::default(),
+            settings: Preferences::default(),
             recent: Vec::new(),
-            exports: Exports::default(),
+            exports: RecentExports::default(),
             paths: Paths::default(),
             selected_region: None,
             selected_layer: None,
@@ -437,12 +437,12 @@ impl Session {
             guide: None,
             revision: 0,
             fitting: None,
-            bundle: Working::default(),
+            bundle: StreamlineRuntime::default(),
             together: Vec::new(),
             mask_beside: None,
-            pathways: pathways::Working::default(),
-            segment: segment::Working::default(),
-            filter: filter::Working::default(),
+            pathways: pathways::PathwayRuntime::default(),
+            segment: segment::SegmentRuntime::default(),
+            filter: filter::FilterRuntime::default(),
             sample: None,
             saving: Saving::default(),
         }
@@ -475,7 +475,7 @@ impl Session {
         }
     }
 
-    pub fn say(&mut self, severity: Severity, text: impl Into<String>) {
+    pub fn notify(&mut self, severity: Severity, text: impl Into<String>) {
         self.add_message(severity, text.into(), None);
     }
 
@@ -572,11 +572,11 @@ impl Session {
         let Some(step) = self.guide else { return };
         let has = |role: Role| document.regions.iter().any(|r| r.role == role);
         let wanted = match (has(Role::Seed), has(Role::Target)) {
-            (false, _) => GuideStep::PlaceSeed,
-            (true, false) => GuideStep::PlaceTarget,
+            (false, _) => TourStep::PlaceSeed,
+            (true, false) => TourStep::PlaceTarget,
             (true, true) => return,
         };
-        let at = |step: GuideStep| GuideStep::ALL.iter().position(|s| *s == step);
+        let at = |step: TourStep| TourStep::ALL.iter().position(|s| *s == step);
         if at(step) > at(wanted) {
             self.guide = Some(wanted);
         }
@@ -585,11 +585,11 @@ impl Session {
     /// Begins the guide; its last note of the time before goes.
     pub fn start_guide(&mut self) {
         self.forget(Topic::GuideEnds);
-        self.guide = Some(GuideStep::ClickSlice);
+        self.guide = Some(TourStep::ClickSlice);
     }
 
     /// Ends a guide step if it is the current one.
-    pub fn guide_done(&mut self, step: GuideStep) {
+    pub fn guide_done(&mut self, step: TourStep) {
         if self.guide == Some(step) {
             self.guide = step.next();
             if self.guide.is_none() {

@@ -118,7 +118,7 @@ impl Paths {
 
 #[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
 #[serde(default)]
-pub struct Settings {
+pub struct Preferences {
     pub mouse: Mouse,
     pub convention: Convention,
     pub paths: Paths,
@@ -129,7 +129,7 @@ pub struct Settings {
     pub zoom: Option<f32>,
 }
 
-impl Settings {
+impl Preferences {
     /// Least memory that can be set, GB.
     pub const LEAST_GB: f64 = 1.0;
 

@@ -3,7 +3,7 @@
 use super::theme::{self, radius, size};
 use super::widgets::{menu, paint};
 use super::{format, icons};
-use crate::state::{Action, BackendKind, State, Which};
+use crate::state::{Action, BackendKind, State, DeviceChoice};
 use egui::{Rect, Role, Sense, Stroke, Ui, WidgetInfo, pos2};
 
 const MENU: f32 = 320.0;
@@ -87,7 +87,7 @@ pub fn choice(ui: &mut Ui, state: &State) -> Option<BackendKind> {
     }
     menu::line(ui);
     let now = match session.backend_kind {
-        BackendKind::Cuda(Which::First) => BackendKind::Cuda(Which::Number(0)),
+        BackendKind::Cuda(DeviceChoice::First) => BackendKind::Cuda(DeviceChoice::Number(0)),
         kind => kind,
     };
     let mut chosen = None;
@@ -110,11 +110,11 @@ pub fn choice(ui: &mut Ui, state: &State) -> Option<BackendKind> {
         }
         Some(Ok(names)) => {
             for (i, name) in names.iter().enumerate() {
-                let kind = BackendKind::Cuda(Which::Number(i));
+                let kind = BackendKind::Cuda(DeviceChoice::Number(i));
                 row(ui, name, icons::GPU, &kind.to_string(), kind);
             }
             if names.len() > 1 {
-                let kind = BackendKind::Cuda(Which::All);
+                let kind = BackendKind::Cuda(DeviceChoice::All);
                 let text = format!("All {} cards", names.len());
                 row(ui, &text, icons::GPU, &kind.to_string(), kind);
             }

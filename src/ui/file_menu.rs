@@ -1,12 +1,12 @@
 //! The menu at the left of the top bar: sessions and files.
 
-use super::files::{Place, Purpose};
+use super::files::{Place, PathPurpose};
 use super::theme::{self, size};
 use super::widgets::menu::{self, Item};
 use super::widgets::paint;
 use super::{Memory, first_run, icons, leaving};
-use crate::state::sessions::Store;
-use crate::state::{Action, Leaving, SessionAction, State};
+use crate::state::sessions::ResultStorage;
+use crate::state::{Action, UnsavedAction, SessionAction, State};
 use egui::{Response, Ui};
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -18,7 +18,7 @@ enum Chosen {
     Recent(PathBuf),
     Save,
     SaveAs,
-    Store(Store),
+    Store(ResultStorage),
     Methods,
     Settings,
     Snapshot,
@@ -40,9 +40,9 @@ pub fn show(
     let mut session = |action| actions.push(Action::Session(action));
     match chosen {
         None => {}
-        Some(Chosen::New) => session(SessionAction::Leave(Leaving::New)),
-        Some(Chosen::Open) => memory.files.ask(ui.ctx(), Purpose::Open, Place::Middle, ""),
-        Some(Chosen::Path) => memory.files.type_path(Purpose::Open, Place::Middle, ""),
+        Some(Chosen::New) => session(SessionAction::Leave(UnsavedAction::New)),
+        Some(Chosen::Open) => memory.files.ask(ui.ctx(), PathPurpose::Open, Place::Middle, ""),
+        Some(Chosen::Path) => memory.files.type_path(PathPurpose::Open, Place::Middle, ""),
         Some(Chosen::Recent(path)) => actions.push(Action::Open(vec![path])),
         Some(Chosen::Save) => leaving::save(ui, state, memory, None, actions),
         Some(Chosen::SaveAs) => leaving::save_as(ui, state, memory, None),
@@ -51,7 +51,7 @@ pub fn show(
         Some(Chosen::Snapshot) => actions.push(Action::TakeSnapshot),
         Some(Chosen::Compare(with)) => actions.push(Action::Compare(with)),
         Some(Chosen::Store(store)) => session(SessionAction::SetStore(store)),
-        Some(Chosen::Quit) => session(SessionAction::Leave(Leaving::Quit)),
+        Some(Chosen::Quit) => session(SessionAction::Leave(UnsavedAction::Quit)),
     }
 }
 
@@ -78,8 +78,8 @@ fn rows(ui: &mut Ui, state: &State) -> Option<Chosen> {
     row(ui, item.enabled(open), Chosen::Methods);
     let mut layers = state.document.layers.iter();
     if layers.any(|l| state.document.made(l.id).is_some()) {
-        let all = state.document.store == Store::All;
-        let other = if all { Store::Small } else { Store::All };
+        let all = state.document.store == ResultStorage::All;
+        let other = if all { ResultStorage::Small } else { ResultStorage::All };
         let item = Item::new("Store streamlines above 64 MB too");
         let icon = if all { icons::CHECK } else { " " };
         row(ui, item.icon(icon).chosen(all), Chosen::Store(other));

@@ -10,7 +10,7 @@ mod suggested;
 mod typed;
 
 pub use dialog::StartThread;
-pub use purpose::Purpose;
+pub use purpose::PathPurpose;
 pub use suggested::suggestion;
 
 use super::panels;
@@ -25,7 +25,7 @@ use crate::state::{Action, Look, PathAnswer, PathCheck, PathQuestion, Severity, 
 use dialog::Dialogs;
 use egui::{Align2, Area, Frame, Margin, Order, Pos2, Rect, Sense, Stroke, Ui, vec2};
 use std::path::{Path, PathBuf};
-use typed::{Existing, check, completion, listed, typed_paths, values_of};
+use typed::{OverwriteWarning, check, completion, listed, typed_paths, values_of};
 
 /// Where a sheet opens.
 #[derive(Clone, Copy, PartialEq, Debug)]
@@ -52,12 +52,12 @@ enum Next {
 /// The sheet with a path field.
 #[derive(Clone, Debug)]
 struct Sheet {
-    purpose: Purpose,
+    purpose: PathPurpose,
     place: Place,
     text: String,
     focus: bool,
     /// Files of this name exist; Enter or the button replaces them.
-    replaces: Option<Existing>,
+    replaces: Option<OverwriteWarning>,
     /// Why the path cannot be used.
     error: Option<String>,
     /// The question about this text, until it is answered or the text changes.
@@ -68,7 +68,7 @@ struct Sheet {
 }
 
 impl Sheet {
-    fn new(purpose: Purpose, place: Place, text: String) -> Self {
+    fn new(purpose: PathPurpose, place: Place, text: String) -> Self {
         Self {
             purpose,
             place,
@@ -90,7 +90,7 @@ impl Sheet {
 
 /// The settings of a dialog.
 pub struct Ask {
-    purpose: Purpose,
+    purpose: PathPurpose,
     place: Place,
     suggested: String,
 }
@@ -147,7 +147,7 @@ impl Files {
     }
 
     /// Asks for a path: by dialog where the desktop has one, else by the path field.
-    pub fn ask(&mut self, ctx: &egui::Context, purpose: Purpose, place: Place, suggested: &str) {
+    pub fn ask(&mut self, ctx: &egui::Context, purpose: PathPurpose, place: Place, suggested: &str) {
         // Asked twice: the first dialog is lost behind a window, or never came.
         let again = std::mem::replace(&mut self.waiting, true);
         if !self.dialogs.may_be() || again {
@@ -173,8 +173,8 @@ impl Files {
     }
 
     /// Opens the path field.
-    pub fn type_path(&mut self, mut purpose: Purpose, place: Place, suggested: &str) {
-        if let (Purpose::Screenshot { look, .. }, Some(last)) = (&mut purpose, self.look) {
+    pub fn type_path(&mut self, mut purpose: PathPurpose, place: Place, suggested: &str) {
+        if let (PathPurpose::Screenshot { look, .. }, Some(last)) = (&mut purpose, self.look) {
             *look = last;
         }
         let text = match purpose.saves() && !suggested.is_empty() {
@@ -267,7 +267,7 @@ impl Files {
                 match files.is_empty() {
                     true => actions.extend(ask.purpose.action(vec![path])),
                     false => {
-                        let existing = Existing { path, files };
+                        let existing = OverwriteWarning { path, files };
                         self.ask_to_replace(ask.purpose, ask.place, existing);
                     }
                 }
@@ -309,10 +309,10 @@ impl Files {
                     return self.ask_to_replace(
                         sheet.purpose,
                         sheet.place,
-                        Existing { path, files },
+                        OverwriteWarning { path, files },
                     );
                 } else {
-                    if let Purpose::Screenshot { look, .. } = &sheet.purpose {
+                    if let PathPurpose::Screenshot { look, .. } = &sheet.purpose {
                         self.look = Some(*look);
                     }
                     return actions.extend(sheet.purpose.action(paths));
@@ -324,7 +324,7 @@ impl Files {
         self.sheet = Some(sheet);
     }
 
-    fn ask_to_replace(&mut self, purpose: Purpose, place: Place, existing: Existing) {
+    fn ask_to_replace(&mut self, purpose: PathPurpose, place: Place, existing: OverwriteWarning) {
         let text = existing.path.display().to_string();
         self.sheet = Some(Sheet {
             replaces: Some(existing),
@@ -403,7 +403,7 @@ impl Files {
             (sheet.replaces, sheet.error, sheet.open) = (None, None, None);
             sheet.names.clear();
         }
-        if let (true, Purpose::Screenshot { pane, look }) = (copies, &sheet.purpose) {
+        if let (true, PathPurpose::Screenshot { pane, look }) = (copies, &sheet.purpose) {
             actions.push(Action::CopyPicture(*pane, *look));
         }
         if completes {
@@ -441,8 +441,8 @@ fn contents(ui: &mut Ui, state: &State, sheet: &mut Sheet, native: bool) -> (Typ
     let head = row(ui, 18.0);
     let title = sheet.purpose.title_of(state);
     let verb = match sheet.purpose {
-        Purpose::Open => "Enter opens",
-        Purpose::Locate { .. } | Purpose::Absent(..) | Purpose::Affine { .. } | Purpose::Scheme => {
+        PathPurpose::Open => "Enter opens",
+        PathPurpose::Locate { .. } | PathPurpose::Absent(..) | PathPurpose::Affine { .. } | PathPurpose::Scheme => {
             "Enter takes it"
         }
         _ => "Enter saves",
@@ -465,7 +465,7 @@ fn contents(ui: &mut Ui, state: &State, sheet: &mut Sheet, native: bool) -> (Typ
 
     let place = row(ui, space::ROW);
     let hint = match sheet.purpose {
-        Purpose::Open => "/folder/dwi.nii.gz; several with ; between",
+        PathPurpose::Open => "/folder/dwi.nii.gz; several with ; between",
         _ => "/folder/name",
     };
     let mut outcome = field::path(ui, place, "Path", &mut sheet.text, hint, sheet.focus);
@@ -513,8 +513,8 @@ fn contents(ui: &mut Ui, state: &State, sheet: &mut Sheet, native: bool) -> (Typ
         });
     }
     let of = match &sheet.purpose {
-        Purpose::Tracks { layer, .. } => Some(*layer),
-        Purpose::Filter(FilterFile::Kept | FilterFile::All, _) => {
+        PathPurpose::Tracks { layer, .. } => Some(*layer),
+        PathPurpose::Filter(FilterFile::Kept | FilterFile::All, _) => {
             state.document.filtered().map(|(layer, _)| Some(layer.id))
         }
         _ => None,
@@ -533,9 +533,9 @@ fn contents(ui: &mut Ui, state: &State, sheet: &mut Sheet, native: bool) -> (Typ
     let buttons = row(ui, space::BUTTON);
     let word = match (&sheet.purpose, &sheet.replaces) {
         (_, Some(_)) => "Replace",
-        (Purpose::Open, None) => "Open",
+        (PathPurpose::Open, None) => "Open",
         (
-            Purpose::Locate { .. } | Purpose::Absent(..) | Purpose::Affine { .. } | Purpose::Scheme,
+            PathPurpose::Locate { .. } | PathPurpose::Absent(..) | PathPurpose::Affine { .. } | PathPurpose::Scheme,
             None,
         ) => "Take it",
         _ => "Save",
@@ -565,7 +565,7 @@ fn contents(ui: &mut Ui, state: &State, sheet: &mut Sheet, native: bool) -> (Typ
     if cancel.show_at(ui, place).clicked() {
         outcome = Typed::Cancelled;
     }
-    let picture = matches!(sheet.purpose, Purpose::Screenshot { .. });
+    let picture = matches!(sheet.purpose, PathPurpose::Screenshot { .. });
     let copies = picture && panels::copy_command(ui, buttons, place.right() + 4.0, true);
     (outcome, browse, copies)
 }
@@ -574,7 +574,7 @@ fn contents(ui: &mut Ui, state: &State, sheet: &mut Sheet, native: bool) -> (Typ
 fn options(ui: &mut Ui, sheet: &mut Sheet) {
     let width = ui.available_width();
     let row = |ui: &mut Ui| ui.allocate_exact_size(vec2(width, 26.0), Sense::hover()).0;
-    if let Purpose::Screenshot { pane, look } = &mut sheet.purpose {
+    if let PathPurpose::Screenshot { pane, look } = &mut sheet.purpose {
         picture::options(ui, pane, look);
         return;
     }

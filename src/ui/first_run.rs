@@ -1,6 +1,6 @@
 //! The first page: open a scan, or try the demo head.
 
-use super::files::{Place, Purpose};
+use super::files::{Place, PathPurpose};
 use super::theme::{self, radius, size, space};
 use super::widgets::button::Button;
 use super::widgets::paint;
@@ -168,14 +168,14 @@ fn drop_zone(ui: &mut Ui, rect: Rect, memory: &mut Memory) {
     let y = rect.top() + 194.0;
     let place = Rect::from_min_size(pos2(left.round(), y), vec2(open_width, space::BUTTON));
     if open.show_at(ui, place).clicked() {
-        memory.files.ask(ui.ctx(), Purpose::Open, Place::Middle, "");
+        memory.files.ask(ui.ctx(), PathPurpose::Open, Place::Middle, "");
     }
     let place = Rect::from_min_size(
         pos2(place.right() + 4.0, y),
         vec2(path_width, space::BUTTON),
     );
     if path.show_at(ui, place).clicked() {
-        memory.files.type_path(Purpose::Open, Place::Middle, "");
+        memory.files.type_path(PathPurpose::Open, Place::Middle, "");
     }
 }
 

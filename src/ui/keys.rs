@@ -1,6 +1,6 @@
 //! Keys. Single keys act only while no field and no button has the focus.
 
-use super::files::{Place, Purpose};
+use super::files::{Place, PathPurpose};
 use super::palette::{self, Palette};
 use super::views::pane_widget;
 use super::widgets::focus::{self, focused_by_hand};
@@ -8,7 +8,7 @@ use super::{Memory, forms, leaving, regions, top_bar};
 use crate::data::Shape;
 use crate::solvers::level_set::Sphere;
 use crate::state::{
-    Action, BundleAction, Camera, Convention, Display, Drawing, FilterAction, Leaving, Pane,
+    Action, BundleAction, Camera, Convention, Display, Drawing, FilterAction, UnsavedAction, Pane,
     PathwayAction, Phase, RegionsChange, SegmentAction, SessionAction, Slot, State, Task, Tool,
     defaults,
 };
@@ -145,10 +145,10 @@ fn command(
             memory.palette = Some(Palette::default());
         }
         Key::Comma => super::settings::open(memory, actions),
-        Key::O => memory.files.ask(ui.ctx(), Purpose::Open, Place::Middle, ""),
+        Key::O => memory.files.ask(ui.ctx(), PathPurpose::Open, Place::Middle, ""),
         Key::S if open && modifiers.shift => leaving::save_as(ui, state, memory, None),
         Key::S if open => leaving::save(ui, state, memory, None, actions),
-        Key::N if open => actions.push(Action::Session(SessionAction::Leave(Leaving::New))),
+        Key::N if open => actions.push(Action::Session(SessionAction::Leave(UnsavedAction::New))),
         // What is chosen while the first file is read is there when it has been.
         Key::Num1 | Key::Num2 | Key::Num3 | Key::Num4 | Key::Num5
             if !typing && (open || loading(state)) =>

@@ -1,13 +1,13 @@
 //! The list of layers.
 
-use super::files::{Place, Purpose, suggestion};
+use super::files::{Place, PathPurpose, suggestion};
 use super::naming::{self, Named, Renamed, rename};
 use super::theme::{self, size, space};
 use super::widgets::button::eye;
 use super::widgets::{menu, paint, rows, section};
 use super::{Memory, format, icons, recovery};
 use crate::data::VolumeKind;
-use crate::state::segment::{LIVE_RGB, SegmentAction, Settings};
+use crate::state::segment::{LIVE_RGB, SegmentAction, SegmentSettings};
 use crate::state::streamlines::Drawer;
 use crate::state::update::sifted_recipe;
 use crate::state::{
@@ -44,8 +44,8 @@ pub fn show(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<A
         chosen
     });
     match chosen {
-        Some(Add::Dialog) => memory.files.ask(ui.ctx(), Purpose::Open, Place::Middle, ""),
-        Some(Add::Path) => memory.files.type_path(Purpose::Open, Place::Middle, ""),
+        Some(Add::Dialog) => memory.files.ask(ui.ctx(), PathPurpose::Open, Place::Middle, ""),
+        Some(Add::Path) => memory.files.type_path(PathPurpose::Open, Place::Middle, ""),
         None => {}
     }
     if state.document.is_empty() {
@@ -146,7 +146,7 @@ fn surface_row(ui: &mut Ui, state: &State, live: &SurfaceUpdate, actions: &mut V
     paint_row(ui, response.rect, Sign::Colour(LIVE_RGB), NAME, &fact, seen);
     let place = paint::inset(response.rect, 0.0, space::INSET - 3.0);
     if eye(ui, place, NAME, settings.shown) {
-        let settings = Settings {
+        let settings = SegmentSettings {
             shown: !settings.shown,
             ..settings.clone()
         };
@@ -306,8 +306,8 @@ fn context_menu(
 /// Asks where to write a layer.
 pub fn export(state: &State, layer: &Layer, memory: &mut Memory, place: Place) {
     let purpose = match layer.content {
-        Content::Tractogram(_) => Purpose::tracks(state, Some(layer.id)),
-        _ => Purpose::Layer {
+        Content::Tractogram(_) => PathPurpose::tracks(state, Some(layer.id)),
+        _ => PathPurpose::Layer {
             layer: layer.id,
             mask: matches!(layer.content, Content::Mask(_)),
             labels: matches!(&layer.content, Content::Image(v) if v.labels.is_some()),

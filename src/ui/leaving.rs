@@ -1,13 +1,13 @@
 //! The question before work would be lost: the only one that stops everything, with that for the files
 //! of a session.
 
-use super::files::{Place, Purpose, suggestion};
+use super::files::{Place, PathPurpose, suggestion};
 use super::theme::{self, size};
 use super::widgets::button::Button;
 use super::{Memory, quit};
 use crate::state::sessions::ChangedSince;
-use crate::state::sessions::unsaved::{RecipeOnly, Thing, summed};
-use crate::state::{Action, Leaving, SessionAction, State};
+use crate::state::sessions::unsaved::{RecipeOnly, UnsavedPart, summed};
+use crate::state::{Action, UnsavedAction, SessionAction, State};
 use egui::{Frame, Id, Key, Margin, Modal, Role, Stroke, Ui, WidgetInfo};
 
 /// Whether a question stops everything.
@@ -54,8 +54,8 @@ pub fn heading(ui: &mut Ui, text: &str) {
 }
 
 /// Asks for the name of the session file; `then` follows once it is saved.
-pub fn save_as(ui: &Ui, state: &State, memory: &mut Memory, then: Option<Leaving>) {
-    let purpose = Purpose::Session { then };
+pub fn save_as(ui: &Ui, state: &State, memory: &mut Memory, then: Option<UnsavedAction>) {
+    let purpose = PathPurpose::Session { then };
     let text = match &state.session.saving.file {
         Some(file) => file.display().to_string(),
         None => suggestion(state, &state.document.name, &purpose),
@@ -68,7 +68,7 @@ pub fn save(
     ui: &Ui,
     state: &State,
     memory: &mut Memory,
-    then: Option<Leaving>,
+    then: Option<UnsavedAction>,
     actions: &mut Vec<Action>,
 ) {
     if state.session.saving.file.is_some() {
@@ -128,10 +128,10 @@ pub fn show(ui: &Ui, state: &State, memory: &mut Memory, actions: &mut Vec<Actio
         return;
     };
     let before = match leaving {
-        Leaving::Quit => "before the window closes",
-        Leaving::New => "before a new one begins",
-        Leaving::Open(_) | Leaving::Recover(_) => "before another is opened",
-        Leaving::Demo { .. } => "before the demo head is opened",
+        UnsavedAction::Quit => "before the window closes",
+        UnsavedAction::New => "before a new one begins",
+        UnsavedAction::Open(_) | UnsavedAction::Recover(_) => "before another is opened",
+        UnsavedAction::Demo { .. } => "before the demo head is opened",
     };
     let unsaved = state.unsaved();
     let question = match unsaved.is_empty() {
@@ -181,7 +181,7 @@ struct Question {
 }
 
 /// Work is in no file.
-fn saves(state: &State, before: &str, unsaved: &[Thing]) -> Question {
+fn saves(state: &State, before: &str, unsaved: &[UnsavedPart]) -> Question {
     let named = state.session.saving.file.is_some();
     Question {
         heading: format!("Save the session {before}?"),
@@ -220,8 +220,8 @@ fn stores(state: &State, before: &str) -> Question {
 }
 
 /// What is in no file, one line each.
-pub fn rows(unsaved: &[Thing]) -> Vec<String> {
-    shortened(unsaved.iter().map(Thing::words).collect())
+pub fn rows(unsaved: &[UnsavedPart]) -> Vec<String> {
+    shortened(unsaved.iter().map(UnsavedPart::words).collect())
 }
 
 /// As many as a small window has room for.

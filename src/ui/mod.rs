@@ -6,13 +6,13 @@
 
 mod crosshair;
 mod devices;
-mod drawer;
+mod bottom_panel;
 mod file_menu;
 pub mod files;
 mod first_run;
 pub mod format;
 mod forms;
-mod guide;
+mod tour;
 mod help;
 pub mod icons;
 mod keys;
@@ -105,7 +105,7 @@ pub struct Memory {
     values: widgets::values::Kept,
     /// Smallest and largest value of columns of streamlines.
     extents: Vec<(crate::state::streamlines::ColumnKey, (f32, f32))>,
-    drawer: drawer::Cache,
+    drawer: bottom_panel::Cache,
     /// For the demo's card on the first page.
     demo: first_run::Picture,
 }
@@ -159,7 +159,7 @@ impl Memory {
             counted: widgets::transfer::Counted::default(),
             values: widgets::values::Kept::default(),
             extents: Vec::new(),
-            drawer: drawer::Cache::default(),
+            drawer: bottom_panel::Cache::default(),
             demo: first_run::Picture::default(),
         }
     }
@@ -254,10 +254,10 @@ pub fn show(
                 panels::list_of_rail(ui, list, state, memory, &mut actions)
             });
         }
-        if let Some(below) = drawer::place(state, centre) {
+        if let Some(below) = bottom_panel::place(state, centre) {
             centre.max.y = below.top();
             place(ui, Part::Drawer, below, |ui| {
-                drawer::show(ui, state, memory, &mut actions)
+                bottom_panel::show(ui, state, memory, &mut actions)
             });
         }
         focus::views(ui, centre);

@@ -1,11 +1,11 @@
 //! The command palette (Ctrl+K): everything there is to do, found by typing a part of its name.
 
-mod known_as;
+mod synonyms;
 mod layers;
 mod pathways;
 mod regions;
 
-use super::files::{Place, Purpose, suggestion};
+use super::files::{Place, PathPurpose, suggestion};
 use super::theme::{self, size};
 use super::widgets::paint;
 use super::{Memory, forms, keys, regions as list_of_regions};
@@ -16,14 +16,14 @@ use crate::state::segment::SegmentFile;
 use crate::state::streamlines::Drawer;
 use crate::state::update::asked_recipe;
 use crate::state::{
-    Action, BundleAction, Layout, Leaving, Look, Method, Pane, SessionAction, Slab, State, Task,
+    Action, BundleAction, Layout, UnsavedAction, Look, Method, Pane, SessionAction, Slab, State, Task,
     Tool,
 };
 use egui::{
     Align2, Area, Event, Frame, Key, Margin, Modifiers, Order, Rect, Role, Sense, Stroke, TextEdit,
     Ui, WidgetInfo, pos2, vec2,
 };
-use known_as::known_as;
+use synonyms::known_as;
 
 const WIDTH: f32 = 520.0;
 const ROW: f32 = 28.0;
@@ -323,7 +323,7 @@ fn entries(state: &State) -> Vec<Entry> {
 }
 
 fn quit() -> Run {
-    Run::Act(Action::Session(SessionAction::Leave(Leaving::Quit)))
+    Run::Act(Action::Session(SessionAction::Leave(UnsavedAction::Quit)))
 }
 
 /// How well a name fits what was typed: all its letters in their order; the more of them begin a word
@@ -576,9 +576,9 @@ fn carry_out(ui: &Ui, run: Run, state: &State, memory: &mut Memory, actions: &mu
         }
         Run::Regions { as_labels } => list_of_regions::export_all(state, memory, as_labels),
         Run::Filter(what) => forms::commit::ask(state, memory, what, Place::Middle),
-        Run::Path => memory.files.type_path(Purpose::Open, Place::Middle, ""),
+        Run::Path => memory.files.type_path(PathPurpose::Open, Place::Middle, ""),
         Run::Screenshot => {
-            let purpose = Purpose::Screenshot {
+            let purpose = PathPurpose::Screenshot {
                 pane: Some(Pane::Scene),
                 look: Look::default(),
             };

@@ -7,7 +7,7 @@ pub use split::in_sight;
 
 use super::theme::{self, size, space};
 use super::widgets::button::{IconButton, segmented};
-use super::widgets::note::{Answer, Note};
+use super::widgets::note::{NoteResponse, Note};
 use super::widgets::{anchor, paint, section};
 use super::{List, Memory, crosshair, forms, icons, layers, regions};
 use crate::state::{Action, Message, Severity, State, Task};
@@ -342,15 +342,15 @@ pub fn messages(
             note = note.action(ON_CPU);
         }
         match note.show(ui) {
-            Some(Answer::Taken) => actions.push(Action::RunOnCpu),
-            Some(Answer::Left | Answer::Dismissed) => actions.push(Action::DismissMessage(i)),
+            Some(NoteResponse::Taken) => actions.push(Action::RunOnCpu),
+            Some(NoteResponse::Left | NoteResponse::Dismissed) => actions.push(Action::DismissMessage(i)),
             None => {}
         }
     }
     if older > 0 {
         let text = format!("and {older} more");
         let note = Note::new(p, Severity::Information, &text).action("Dismiss all");
-        if note.show(ui) == Some(Answer::Taken) {
+        if note.show(ui) == Some(NoteResponse::Taken) {
             // From the last, so that the numbers of the others stay.
             actions.extend(messages.iter().rev().map(|m| Action::DismissMessage(m.0)));
         }

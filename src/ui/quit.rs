@@ -1,6 +1,6 @@
 //! Closing the window, and its title.
 
-use crate::state::{Action, Leaving, SessionAction, State};
+use crate::state::{Action, UnsavedAction, SessionAction, State};
 use egui::{Context, ViewportCommand};
 
 /// What follows where the window is asked to close. `sure`: it was asked about, or nothing is lost.
@@ -10,7 +10,7 @@ pub fn closing(ctx: &Context, state: &State, sure: bool) -> Option<Action> {
         return None;
     }
     ctx.send_viewport_cmd(ViewportCommand::CancelClose);
-    Some(Action::Session(SessionAction::Leave(Leaving::Quit)))
+    Some(Action::Session(SessionAction::Leave(UnsavedAction::Quit)))
 }
 
 /// The session's name, else what is open: `sub-01.arcuate`.

@@ -4,11 +4,11 @@ use super::format;
 use super::widgets::charts::BINS;
 use crate::data::statistics::median;
 use crate::data::{DataId, Tractogram};
-use crate::solvers::curves::Fate;
+use crate::solvers::curves::SeedOutcome;
 use crate::solvers::geodesic::{Cut, Directions};
 use crate::state::core::words::{counted, none_passed};
-use crate::state::session::LiveRays;
-use crate::state::{Live, Rays};
+use crate::state::session::RayResult;
+use crate::state::{CurveResult, Rays};
 
 /// Rays of a target that the cut leaves.
 #[derive(Clone, Copy, PartialEq, Debug, Default)]
@@ -29,7 +29,7 @@ pub struct Cache {
 
 impl Cache {
     /// Measures of all rays, before the cut, over the range.
-    pub fn bins(&mut self, rays: &LiveRays) -> &[u32; BINS] {
+    pub fn bins(&mut self, rays: &RayResult) -> &[u32; BINS] {
         let id = rays.all.id();
         if self.bins.as_ref().is_none_or(|(known, _)| *known != id) {
             self.bins = Some((id, bins(&rays.measures, rays.range)));
@@ -38,7 +38,7 @@ impl Cache {
     }
 
     /// How many of all rays a cut leaves, also before they are there.
-    pub fn kept(&mut self, rays: &LiveRays, cut: Cut) -> usize {
+    pub fn kept(&mut self, rays: &RayResult, cut: Cut) -> usize {
         let key = (rays.all.id(), cut);
         match self.kept {
             Some((known, count)) if known == key => count,
@@ -55,7 +55,7 @@ impl Cache {
     pub fn reached(
         &mut self,
         kept: &Tractogram,
-        rays: &LiveRays,
+        rays: &RayResult,
         cut: Cut,
         targets: usize,
     ) -> &[Reached] {
@@ -112,7 +112,7 @@ fn reached(all: &Tractogram, marks: &[bool], targets: usize) -> Vec<Reached> {
 
 /// What would help where no ray is kept.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Remedy {
+pub enum Suggestion {
     WidenCone,
     MoreRays,
     ShorterLength,
@@ -122,17 +122,17 @@ pub enum Remedy {
 
 /// Why no ray is kept, and one way out.
 pub fn nothing_kept(
-    live: &Live,
+    live: &CurveResult,
     rays: &Rays,
     targets: &[&str],
     mask: &str,
-) -> Option<(String, Remedy)> {
+) -> Option<(String, Suggestion)> {
     let output = &*live.output;
     let all: u64 = output.fates.iter().sum();
     if !output.kept.is_empty() || all == 0 {
         return None;
     }
-    let fate = |fate: Fate| output.fates[fate as usize];
+    let fate = |fate: SeedOutcome| output.fates[fate as usize];
     if let Some(passed) = live
         .rays
         .as_ref()
@@ -140,21 +140,21 @@ pub fn nothing_kept(
         .filter(|n| *n > 0)
     {
         let passed = counted(passed, "ray");
-        return Some((format!("The cut keeps none of {passed}"), Remedy::KeepAll));
+        return Some((format!("The cut keeps none of {passed}"), Suggestion::KeepAll));
     }
     let shot = counted(all as usize, "ray");
-    if fate(Fate::TooShort) > 0 && fate(Fate::TooShort) >= fate(Fate::MissedTargets) {
+    if fate(SeedOutcome::TooShort) > 0 && fate(SeedOutcome::TooShort) >= fate(SeedOutcome::MissedTargets) {
         let least = format::with_unit(&format::fixed(rays.params.walk.min_length_mm, 0), "mm");
         let text = format!("0 of {shot}: those that get there are shorter than {least}");
-        return Some((text, Remedy::ShorterLength));
+        return Some((text, Suggestion::ShorterLength));
     }
     let text = none_passed(output, targets, mask);
-    if fate(Fate::NoStart) == all {
-        return Some((text, Remedy::Nothing));
+    if fate(SeedOutcome::NoStart) == all {
+        return Some((text, Suggestion::Nothing));
     }
     let remedy = match rays.params.directions {
-        Directions::Cone { half_angle_rad, .. } if half_angle_rad < 1.5 => Remedy::WidenCone,
-        _ => Remedy::MoreRays,
+        Directions::Cone { half_angle_rad, .. } if half_angle_rad < 1.5 => Suggestion::WidenCone,
+        _ => Suggestion::MoreRays,
     };
     Some((text, remedy))
 }

@@ -1,14 +1,14 @@
 //! Notes about what is not in the document: work that an earlier window left behind, and layers of the
 //! session that are not here.
 
-use super::files::{Place, Purpose};
+use super::files::{Place, PathPurpose};
 use super::widgets::button::Button;
-use super::widgets::note::{Answer, Note};
+use super::widgets::note::{NoteResponse, Note};
 use super::{Memory, icons, leaving, theme};
 use crate::state::core::words::{counted, some_of};
 use crate::state::sessions::unsaved::{RecipeOnly, summed};
-use crate::state::sessions::{LeftBehind, saved};
-use crate::state::{Action, LayerId, Leaving, SessionAction, Severity, State};
+use crate::state::sessions::{RecoverableSession, saved};
+use crate::state::{Action, LayerId, UnsavedAction, SessionAction, Severity, State};
 use egui::{Id, Key, Ui};
 use std::path::PathBuf;
 
@@ -18,7 +18,7 @@ const OFFERED: usize = 3;
 /// How many layers a note names.
 const NAMED: usize = 4;
 
-fn name(left: &LeftBehind) -> String {
+fn name(left: &RecoverableSession) -> String {
     match left.origin.as_ref().and_then(|o| o.file_name()) {
         Some(file) => file.to_string_lossy().into_owned(),
         None if left.name.is_empty() => "unnamed work".to_owned(),
@@ -26,7 +26,7 @@ fn name(left: &LeftBehind) -> String {
     }
 }
 
-fn sentence(left: &LeftBehind) -> String {
+fn sentence(left: &RecoverableSession) -> String {
     let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
     let now = now.map_or(0, |d| d.as_secs());
     format!(
@@ -69,15 +69,15 @@ pub fn show(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
         let answer = ui.push_id(&left.session, shown).inner;
         let path = left.session.clone();
         match answer {
-            Some(Answer::Taken) => {
-                let leaving = Leaving::Recover(path);
+            Some(NoteResponse::Taken) => {
+                let leaving = UnsavedAction::Recover(path);
                 actions.push(Action::Session(SessionAction::Leave(leaving)));
             }
             // Nothing brings it back.
-            Some(Answer::Left) => {
+            Some(NoteResponse::Left) => {
                 ui.data_mut(|d| d.insert_temp(to_discard(), path));
             }
-            Some(Answer::Dismissed) => actions.push(Action::Session(SessionAction::Later(path))),
+            Some(NoteResponse::Dismissed) => actions.push(Action::Session(SessionAction::Later(path))),
             None => {}
         }
     }
@@ -149,8 +149,8 @@ pub fn recipe_only(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
     let answer = note.action("Store them too").dismissable().show(ui);
     actions.extend(answer.map(|answer| {
         Action::Session(match answer {
-            Answer::Taken => SessionAction::StoreToo { then: None },
-            Answer::Left | Answer::Dismissed => SessionAction::RecipeOnlySeen,
+            NoteResponse::Taken => SessionAction::StoreToo { then: None },
+            NoteResponse::Left | NoteResponse::Dismissed => SessionAction::RecipeOnlySeen,
         })
     }));
 }
@@ -176,15 +176,15 @@ pub fn absent(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec
         let answer = ui.push_id(layer.0, |ui| note.show_all(ui)).inner;
         let Some(answer) = answer else { continue };
         actions.push(Action::Session(match (answer, file) {
-            (Answer::Taken, None) => SessionAction::MakeAgain(layer),
-            (Answer::Taken, Some(path)) => {
+            (NoteResponse::Taken, None) => SessionAction::MakeAgain(layer),
+            (NoteResponse::Taken, Some(path)) => {
                 let name = path.file_name().unwrap_or_default();
-                let purpose = Purpose::Absent(layer, name.to_string_lossy().into_owned());
+                let purpose = PathPurpose::Absent(layer, name.to_string_lossy().into_owned());
                 let text = path.display().to_string();
                 memory.files.ask(ui.ctx(), purpose, Place::Middle, &text);
                 continue;
             }
-            (Answer::Left | Answer::Dismissed, _) => SessionAction::Drop(layer),
+            (NoteResponse::Left | NoteResponse::Dismissed, _) => SessionAction::Drop(layer),
         }));
     }
     let groups = saved::left_out(&state.document).into_iter();

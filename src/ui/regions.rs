@@ -2,7 +2,7 @@
 
 pub mod many;
 
-use super::files::{Place, Purpose, suggestion};
+use super::files::{Place, PathPurpose, suggestion};
 use super::naming::{self, Named, Renamed, rename};
 use super::theme::{self, size, space};
 use super::widgets::button::{eye, segmented};
@@ -219,7 +219,7 @@ pub fn add_menu(
         Some(Add::Layer(layer)) => actions.push(from_layer(state, layer)),
         Some(Add::File) => memory
             .files
-            .ask(&anchor.ctx, Purpose::Open, Place::Middle, ""),
+            .ask(&anchor.ctx, PathPurpose::Open, Place::Middle, ""),
         None => {}
     }
 }
@@ -524,7 +524,7 @@ fn context_menu(
 
 /// Asks where to write a region.
 pub fn export(state: &State, memory: &mut Memory, region: &Region) {
-    let purpose = Purpose::Region(region.id);
+    let purpose = PathPurpose::Region(region.id);
     let text = suggestion(state, &region.name, &purpose);
     memory.files.type_path(purpose, Place::Middle, &text);
 }
@@ -532,7 +532,7 @@ pub fn export(state: &State, memory: &mut Memory, region: &Region) {
 /// Asks where to write all regions: one label map, or a mask each.
 pub fn export_all(state: &State, memory: &mut Memory, as_labels: bool) {
     let names = state.document.regions.iter().map(|r| r.name.clone());
-    let purpose = Purpose::Regions {
+    let purpose = PathPurpose::Regions {
         as_labels,
         names: names.collect(),
     };

@@ -1,6 +1,6 @@
 //! The question for files that a session refers to and that are gone, or not what they were.
 
-use super::files::{Place, Purpose};
+use super::files::{Place, PathPurpose};
 use super::theme::{self, size};
 use super::widgets::button::Button;
 use super::widgets::paint;
@@ -175,7 +175,7 @@ fn row(
                 }
                 if Button::plain("Choose…").disabled(busy).show(ui).clicked() {
                     let name = name.to_owned();
-                    let purpose = Purpose::Locate { index, name };
+                    let purpose = PathPurpose::Locate { index, name };
                     memory.files.ask(ui.ctx(), purpose, Place::Middle, &path);
                 }
             });

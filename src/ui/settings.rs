@@ -10,7 +10,7 @@ use super::widgets::{rows, section};
 use super::{Memory, devices, icons, leaving};
 use crate::solvers::curves::SeedingKind;
 use crate::state::settings::Paths;
-use crate::state::{Action, Convention, Mouse, Settings, State};
+use crate::state::{Action, Convention, Mouse, Preferences, State};
 use egui::{Key, ScrollArea, Ui};
 
 const WIDTH: f32 = 460.0;
@@ -53,7 +53,7 @@ pub fn show(ui: &Ui, state: &State, memory: &mut Memory, actions: &mut Vec<Actio
 pub fn follow_size(ui: &Ui, state: &State, actions: &mut Vec<Action>) {
     let (now, settings) = (ui.ctx().zoom_factor(), &state.session.settings);
     if now != settings.zoom.unwrap_or(1.0) {
-        actions.push(Action::Set(Settings {
+        actions.push(Action::Set(Preferences {
             zoom: Some(now),
             ..settings.clone()
         }));
@@ -129,7 +129,7 @@ fn scale(ui: &mut Ui) {
     }
 }
 
-fn mouse(ui: &mut Ui, now: &Settings, changed: &mut Settings) {
+fn mouse(ui: &mut Ui, now: &Preferences, changed: &mut Preferences) {
     let help = "What the mouse does on slices";
     let names = Mouse::ALL.map(Mouse::name);
     let at = Mouse::ALL.iter().position(|m| *m == now.mouse).unwrap_or(0);
@@ -148,12 +148,12 @@ fn mouse(ui: &mut Ui, now: &Settings, changed: &mut Settings) {
     );
 }
 
-fn limit(ui: &mut Ui, now: &Settings, changed: &mut Settings) {
+fn limit(ui: &mut Ui, now: &Preferences, changed: &mut Preferences) {
     let gb = now.memory_gb.unwrap_or(USUAL_GB);
-    let row = SliderRow::new("Memory", gb, Settings::LEAST_GB..=64.0)
+    let row = SliderRow::new("Memory", gb, Preferences::LEAST_GB..=64.0)
         .decimals(0)
         .default(USUAL_GB)
-        .limits(Settings::LEAST_GB..=4096.0)
+        .limits(Preferences::LEAST_GB..=4096.0)
         .unit("GB")
         .switch(now.memory_gb.is_some(), "off: what the machine has")
         .help("Files and jobs that would exceed it are refused with a message");

@@ -1,6 +1,6 @@
 //! The bar at the top: name, tasks, orientation, undo, layouts.
 
-use super::files::{Place, Purpose, suggestion};
+use super::files::{Place, PathPurpose, suggestion};
 use super::theme::{self, radius, size};
 use super::widgets::button::IconButton;
 use super::widgets::{menu, paint};
@@ -326,7 +326,7 @@ fn right_side(
         .hint("Save a screenshot…");
     let camera = next(ui, camera);
     if camera.clicked() {
-        let purpose = Purpose::Screenshot {
+        let purpose = PathPurpose::Screenshot {
             pane: None,
             look: Look::default(),
         };

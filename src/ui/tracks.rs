@@ -5,8 +5,8 @@ use super::widgets::charts::{BINS, Part};
 use crate::data::appearance::ColourMap;
 use crate::data::statistics::median;
 use crate::data::{DataId, Mask, Region, Role, Shape, Tractogram};
-use crate::solvers::curves::{Fate, Output, Params, StopReason};
-use crate::state::Live;
+use crate::solvers::curves::{SeedOutcome, Output, Params, StopReason};
+use crate::state::CurveResult;
 use crate::state::core::words::none_kept;
 use egui::Color32;
 use glam::{DVec3, Vec3};
@@ -62,7 +62,7 @@ impl Known {
 impl Cache {
     /// How near to a target those come that missed it, mm, and where; of those that are drawn.
     /// Targets that are masks are left out: finding the nearest voxel would take too long.
-    pub fn nearest(&mut self, live: &Live) -> Option<(f64, DVec3)> {
+    pub fn nearest(&mut self, live: &CurveResult) -> Option<(f64, DVec3)> {
         let missed = &live.output.missed;
         match self.nearest {
             Some((known, found)) if known == missed.id() => found,
@@ -176,13 +176,13 @@ fn lengths(tractogram: &Tractogram, targets: usize) -> Option<Lengths> {
     })
 }
 
-fn fate(output: &Output, fate: Fate) -> u64 {
+fn fate(output: &Output, fate: SeedOutcome) -> u64 {
     output.fates[fate as usize]
 }
 
 /// Streamlines that had a start: all seeds but those outside the mask or below the FA limit.
 pub fn started(output: &Output) -> u64 {
-    output.fates.iter().sum::<u64>() - fate(output, Fate::NoStart)
+    output.fates.iter().sum::<u64>() - fate(output, SeedOutcome::NoStart)
 }
 
 /// `450 of 1 492 reach a target`; `what` they are, if it is said.
@@ -193,7 +193,7 @@ pub fn headline(output: &Output, what: &str, targets: bool) -> String {
         (true, false) => "reach their targets",
         _ => "kept",
     };
-    let kept = format::count(fate(output, Fate::Kept));
+    let kept = format::count(fate(output, SeedOutcome::Kept));
     let gap = if what.is_empty() { "" } else { " " };
     format!(
         "{kept} of {} {what}{gap}{verb}",
@@ -205,13 +205,13 @@ pub fn headline(output: &Output, what: &str, targets: bool) -> String {
 /// `missed_told`: those that missed the targets stand elsewhere.
 pub fn dropped(output: &Output, missed_told: bool) -> String {
     let words = [
-        (Fate::MissedTargets, "missed the targets"),
-        (Fate::MissedInclude, "missed an include region"),
-        (Fate::TouchedExclude, "touched an exclude region"),
-        (Fate::TooShort, "too short"),
-        (Fate::NoStart, "seeds without a start"),
+        (SeedOutcome::MissedTargets, "missed the targets"),
+        (SeedOutcome::MissedInclude, "missed an include region"),
+        (SeedOutcome::TouchedExclude, "touched an exclude region"),
+        (SeedOutcome::TooShort, "too short"),
+        (SeedOutcome::NoStart, "seeds without a start"),
     ];
-    let told = |f: Fate| missed_told && f == Fate::MissedTargets;
+    let told = |f: SeedOutcome| missed_told && f == SeedOutcome::MissedTargets;
     let said = words
         .into_iter()
         .filter(|(f, _)| fate(output, *f) > 0 && !told(*f));
@@ -222,7 +222,7 @@ pub fn dropped(output: &Output, missed_told: bool) -> String {
 
 /// What would help where no streamline is kept.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Remedy {
+pub enum Suggestion {
     LowerFa,
     ShorterLength,
     LoosenAngle,
@@ -230,7 +230,7 @@ pub enum Remedy {
 }
 
 /// Why no streamline is kept, and one way out.
-pub fn nothing_kept(output: &Output, params: &Params, mask: &str) -> Option<(String, Remedy)> {
+pub fn nothing_kept(output: &Output, params: &Params, mask: &str) -> Option<(String, Suggestion)> {
     let (words, worst) = none_kept(output, params, mask)?;
     // No limit helps seeds that lie elsewhere.
     let by_fa = output.starts.is_none_or(|s| {
@@ -238,10 +238,10 @@ pub fn nothing_kept(output: &Output, params: &Params, mask: &str) -> Option<(Str
         s.low_fa > elsewhere
     });
     let remedy = match worst {
-        Fate::MissedTargets | Fate::MissedInclude => Remedy::LoosenAngle,
-        Fate::TooShort => Remedy::ShorterLength,
-        Fate::NoStart if params.min_fa.is_some() && by_fa => Remedy::LowerFa,
-        _ => Remedy::Nothing,
+        SeedOutcome::MissedTargets | SeedOutcome::MissedInclude => Suggestion::LoosenAngle,
+        SeedOutcome::TooShort => Suggestion::ShorterLength,
+        SeedOutcome::NoStart if params.min_fa.is_some() && by_fa => Suggestion::LowerFa,
+        _ => Suggestion::Nothing,
     };
     Some((words, remedy))
 }

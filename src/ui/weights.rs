@@ -3,7 +3,7 @@
 use super::widgets::charts::BINS;
 use crate::data::{DataId, Tractogram};
 use crate::state::filter::{BundleSums, WEIGHT, Weighed};
-use crate::state::streamlines::ByPtr;
+use crate::state::streamlines::SameArc;
 use std::sync::Arc;
 
 /// Streamlines that the cut leaves, and the sums of their weights.
@@ -25,13 +25,13 @@ pub struct Counted {
 }
 
 /// What counts depend on: streamlines, the cut, lengths.
-type Key = (DataId, u32, Option<ByPtr<f64>>);
+type Key = (DataId, u32, Option<SameArc<f64>>);
 /// And the bundles that are no groups.
-type ApartKey = (Key, Vec<ByPtr<bool>>);
+type ApartKey = (Key, Vec<SameArc<bool>>);
 
 #[derive(Default)]
 pub struct Cache {
-    bins: Option<(ByPtr<f32>, [u32; BINS])>,
+    bins: Option<(SameArc<f32>, [u32; BINS])>,
     bundles: Option<(Key, Vec<Counted>)>,
     apart: Option<(ApartKey, Vec<Kept>)>,
 }
@@ -50,7 +50,7 @@ impl Cache {
 
     /// Weights above 0 on that scale.
     pub fn bins(&mut self, weighed: &Weighed) -> &[u32; BINS] {
-        let of = ByPtr(weighed.sorted.clone());
+        let of = SameArc(weighed.sorted.clone());
         if self.bins.as_ref().is_none_or(|(known, _)| *known != of) {
             let (low, high) = self.range(weighed);
             let mut bins = [0; BINS];
@@ -79,7 +79,7 @@ impl Cache {
 
     /// What the cut leaves of other bundles.
     pub fn apart(&mut self, lines: &Tractogram, sums: &BundleSums, least: f32) -> &[Kept] {
-        let marks = sums.bundles.iter().map(|b| ByPtr(b.marks.clone()));
+        let marks = sums.bundles.iter().map(|b| SameArc(b.marks.clone()));
         let lengths = Some(&sums.lengths_mm);
         let key = (key(lines, least, lengths), marks.collect());
         if self.apart.as_ref().is_none_or(|(known, _)| *known != key) {
@@ -99,7 +99,7 @@ impl Cache {
 }
 
 fn key(lines: &Tractogram, least: f32, lengths_mm: Option<&Arc<[f64]>>) -> Key {
-    let lengths = lengths_mm.map(|mm| ByPtr(mm.clone()));
+    let lengths = lengths_mm.map(|mm| SameArc(mm.clone()));
     (lines.id(), least.to_bits(), lengths)
 }
 

@@ -6,7 +6,7 @@ mod refused;
 use crate::support::{Random, test};
 use arcuate::compute::cuda::{Error, gigabytes};
 use arcuate::compute::lru::Lru;
-use arcuate::compute::{Backend, BackendChoice, BackendKind, Which};
+use arcuate::compute::{Backend, BackendChoice, BackendKind, DeviceChoice};
 use arcuate::jobs::sentence;
 use libtest_mimic::Trial;
 use std::process::{Command, Output};
@@ -36,11 +36,11 @@ fn names() {
     for (text, kind) in [
         ("auto".to_owned(), BackendKind::Auto),
         ("cpu".to_owned(), BackendKind::Cpu),
-        ("cuda".to_owned(), BackendKind::Cuda(Which::First)),
-        ("cuda:all".to_owned(), BackendKind::Cuda(Which::All)),
+        ("cuda".to_owned(), BackendKind::Cuda(DeviceChoice::First)),
+        ("cuda:all".to_owned(), BackendKind::Cuda(DeviceChoice::All)),
         (
             format!("cuda:{number}"),
-            BackendKind::Cuda(Which::Number(number)),
+            BackendKind::Cuda(DeviceChoice::Number(number)),
         ),
     ] {
         assert_eq!(text.parse(), Ok(kind));
@@ -76,7 +76,7 @@ fn automatic() {
     let reason = backend.reason();
     println!("{} ({reason})", backend.label());
     let asked = BackendChoice {
-        kind: BackendKind::Cuda(Which::First),
+        kind: BackendKind::Cuda(DeviceChoice::First),
         ..choice
     };
     let found = Backend::choose(&asked);

@@ -10,11 +10,11 @@ use crate::support::origins::edited;
 use crate::support::{Random, Window, test};
 use arcuate::compute::Control;
 use arcuate::data::{Grid, Role, Shape, Tractogram, Volume};
-use arcuate::io::{fibres, nifti};
-use arcuate::solvers::tractogram::selection::Counting;
+use arcuate::io::{streamlines, nifti};
+use arcuate::solvers::tractogram::selection::PointStatistic;
 use arcuate::state::streamlines::{
-    Column, ConnectSettings, Drawer, How, Limit, Measurement, ProfileSettings, Shown, Sieve,
-    TableView, Use, lines_of,
+    Column, ConnectSettings, Drawer, How, Limit, Measurement, ProfileSettings, Shown, StreamlineRules,
+    TableView, RegionRule, lines_of,
 };
 use arcuate::state::{Action, BundleAction, LayerId, Pane, Phase};
 use glam::{DVec2, DVec3};
@@ -60,7 +60,7 @@ fn lines(count: usize) -> Tractogram {
 }
 
 fn write(path: &Path, count: usize) {
-    fibres::save(path, &lines(count), "test", &Control::new()).unwrap();
+    streamlines::save(path, &lines(count), "test", &Control::new()).unwrap();
 }
 
 /// An image that is y, and one of labels: 3 below x = 5, 8 above x = 35.
@@ -112,7 +112,7 @@ impl Desk {
         rows(lines_of(layer).unwrap())
     }
 
-    fn sieve(&mut self, sieve: Sieve) {
+    fn sieve(&mut self, sieve: StreamlineRules) {
         self.act(BundleAction::SetSieve {
             sieve: Some(sieve),
             phase: Phase::Done,
@@ -142,7 +142,7 @@ fn limit(column: Column, low: Option<f32>, high: Option<f32>) -> Limit {
         column,
         low,
         high,
-        counting: Counting::Mean,
+        counting: PointStatistic::Mean,
     }
 }
 
@@ -155,15 +155,15 @@ fn by_image() {
     let all = desk.layer("all");
     let y = Column::Image(desk.layer("y"));
     for (counting, ending) in [
-        (Counting::Mean, "y.nii.gz:5..9"),
-        (Counting::Any, "y.nii.gz:5..9:any"),
-        (Counting::All, "y.nii.gz:5..9:all"),
+        (PointStatistic::Mean, "y.nii.gz:5..9"),
+        (PointStatistic::Any, "y.nii.gz:5..9:any"),
+        (PointStatistic::All, "y.nii.gz:5..9:all"),
     ] {
         let limit = Limit {
             counting,
             ..limit(y.clone(), Some(5.0), Some(9.0))
         };
-        desk.sieve(Sieve::new(all).limited(limit));
+        desk.sieve(StreamlineRules::new(all).limited(limit));
         // The image is 0.5 more than y, and the same along each of them.
         assert_eq!(desk.shown(), (5..=8).collect::<Vec<_>>(), "{counting:?}");
         desk.act(BundleAction::Keep);
@@ -183,7 +183,7 @@ fn by_image() {
 fn filters() {
     let mut desk = Desk::new(50);
     let all = desk.layer("all");
-    let base = Sieve::new(all);
+    let base = StreamlineRules::new(all);
     desk.sieve(base.clone());
     assert_eq!(desk.shown().len(), 50);
     // An include region counts by its role; it is 3 mm around y = 10.
@@ -212,13 +212,13 @@ fn filters() {
         );
     }
     let mut state = desk.window.state.document.bundle.sieve.clone().unwrap();
-    state = state.using(id, Role::Include, Use::Exclude);
+    state = state.using(id, Role::Include, RegionRule::Exclude);
     desk.sieve(state.clone());
     assert_eq!(desk.shown().len(), 47);
-    desk.sieve(state.clone().using(id, Role::Include, Use::Nothing));
+    desk.sieve(state.clone().using(id, Role::Include, RegionRule::Nothing));
     assert_eq!(desk.shown().len(), 50);
     // Values, and means of an image; by lot; and what fails.
-    let by_weight = base.clone().using(id, Role::Include, Use::Nothing);
+    let by_weight = base.clone().using(id, Role::Include, RegionRule::Nothing);
     let by_weight = by_weight.limited(limit(weight(), Some(5.0), Some(20.0)));
     desk.sieve(by_weight.clone());
     assert_eq!(desk.shown(), (5..=20).collect::<Vec<_>>());
@@ -226,12 +226,12 @@ fn filters() {
     let both = by_weight.clone().limited(limit(y, None, Some(10.6)));
     desk.sieve(both.clone());
     assert_eq!(desk.shown(), (5..=10).collect::<Vec<_>>());
-    desk.sieve(Sieve {
+    desk.sieve(StreamlineRules {
         invert: true,
         ..both.clone()
     });
     assert_eq!(desk.shown().len(), 44);
-    desk.sieve(Sieve {
+    desk.sieve(StreamlineRules {
         at_most: Some(4),
         ..both.clone()
     });
@@ -295,7 +295,7 @@ fn table() {
         descending: true,
     }));
     assert_eq!(order(&desk), (0..30).collect::<Vec<u32>>());
-    desk.sieve(Sieve::new(all).limited(limit(weight(), Some(10.0), None)));
+    desk.sieve(StreamlineRules::new(all).limited(limit(weight(), Some(10.0), None)));
     assert_eq!(order(&desk), (10..30).collect::<Vec<u32>>());
     let chosen = |desk: &Desk| desk.window.state.chosen().map_or(0, |c| c.count);
     let choose = |lines: &[u32], how| BundleAction::Choose {
@@ -393,7 +393,7 @@ fn deletes() {
     desk.window.act(Action::Undo);
     desk.window.act(Action::Undo);
     desk.window.act(Action::Undo);
-    desk.sieve(Sieve::new(all).limited(limit(weight(), Some(5.0), None)));
+    desk.sieve(StreamlineRules::new(all).limited(limit(weight(), Some(5.0), None)));
     desk.act(BundleAction::Keep);
     let kept = desk
         .window
@@ -446,7 +446,7 @@ fn clicks() {
     desk.act(pick(DVec2::new(123.0, -30.0), How::Replace));
     assert_eq!(chosen(&desk), [] as [usize; 0]);
     // What the filter hides is not there for the mouse.
-    desk.sieve(Sieve::new(all).limited(limit(weight(), Some(10.0), None)));
+    desk.sieve(StreamlineRules::new(all).limited(limit(weight(), Some(10.0), None)));
     desk.act(pick(DVec2::new(123.0, 73.0), How::Replace));
     assert_eq!(chosen(&desk), [] as [usize; 0]);
     let outline = [(100.0, 95.0), (120.0, 95.0), (120.0, 131.0), (100.0, 131.0)];
@@ -478,7 +478,7 @@ fn looks() {
     };
     assert!((mean(&desk) - 6.0).abs() < 1e-5);
     // It is of what the filter leaves.
-    desk.sieve(Sieve::new(all).limited(limit(weight(), None, Some(1.0))));
+    desk.sieve(StreamlineRules::new(all).limited(limit(weight(), None, Some(1.0))));
     assert!((mean(&desk) - 1.0).abs() < 1e-5);
     let path = desk.folder.path().join("p.csv");
     desk.act(BundleAction::SaveProfile(path.clone()));

@@ -12,7 +12,7 @@ use arcuate::compute::{Control, memory};
 use arcuate::data::{Role, Shape, Tractogram};
 use arcuate::io::disk::{self, Operation, Watch, Watcher};
 use arcuate::io::{self, session, tck, trx};
-use arcuate::jobs::session::Store;
+use arcuate::jobs::session::ResultStorage;
 use arcuate::state::{Action, Phase, SessionAction};
 use clap::Parser as _;
 use glam::dvec3;
@@ -474,7 +474,7 @@ fn command(folder: &Path, line: &str, files: bool) {
 fn worked(folder: &Path) -> Window {
     let mut window = Window::with_scan(folder);
     window.work();
-    window.session(SessionAction::SetStore(Store::All));
+    window.session(SessionAction::SetStore(ResultStorage::All));
     window
 }
 

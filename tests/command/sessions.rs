@@ -23,7 +23,7 @@ use crate::support::test;
 use arcuate::data::{Grid, Mask, Role};
 use arcuate::solvers::curves::Seeding;
 use arcuate::state::sessions::{Found, Opening};
-use arcuate::state::{Action, Content, Leaving, Phase, SessionAction, State, Task};
+use arcuate::state::{Action, Content, UnsavedAction, Phase, SessionAction, State, Task};
 use glam::{DVec3, dvec3};
 use libtest_mimic::Trial;
 use std::path::Path;
@@ -224,22 +224,22 @@ fn questions() {
     // Nothing is lost with a scan that was only looked at.
     assert!(!window.state.asks_before_leaving());
     window.place(Role::Seed, DVec3::ZERO, 4.0);
-    window.session(leave(Leaving::Quit));
-    assert_eq!(window.state.session.saving.leaving, Some(Leaving::Quit));
+    window.session(leave(UnsavedAction::Quit));
+    assert_eq!(window.state.session.saving.leaving, Some(UnsavedAction::Quit));
     window.session(SessionAction::Stay);
     assert!(!window.closed && window.state.session.saving.leaving.is_none());
     // Saved, then closed.
-    window.session(leave(Leaving::Quit));
+    window.session(leave(UnsavedAction::Quit));
     window.session(SessionAction::Save {
         path: Some(path.clone()),
-        then: Some(Leaving::Quit),
+        then: Some(UnsavedAction::Quit),
     });
     assert!(window.closed && path.exists());
     // A document with a session is asked about for any change, and undo is one.
     window.closed = false;
     window.act(Action::Undo);
     assert!(window.state.is_dirty());
-    window.session(leave(Leaving::New));
+    window.session(leave(UnsavedAction::New));
     assert!(!window.state.document.is_empty());
     window.session(SessionAction::Discard);
     assert!(window.state.document.is_empty() && !window.state.is_dirty());
@@ -247,10 +247,10 @@ fn questions() {
     // Where it cannot be saved, nothing follows.
     window.open(&path);
     window.place(Role::Seed, dvec3(1.0, 0.0, 0.0), 4.0);
-    window.session(leave(Leaving::Quit));
+    window.session(leave(UnsavedAction::Quit));
     window.session(SessionAction::Save {
         path: Some(folder.path().join("no/such/folder.arcuate")),
-        then: Some(Leaving::Quit),
+        then: Some(UnsavedAction::Quit),
     });
     assert!(!window.closed && window.state.is_dirty());
     assert!(window.said().contains("folder"), "{}", window.said());

@@ -15,7 +15,7 @@ use arcuate::phantom::fields::Field;
 use arcuate::solvers::Error;
 use arcuate::solvers::curves::{self, Integrator, Interpolation, Seeding, StopReason};
 use arcuate::solvers::geodesic::{
-    Directions, Form, Medium, Output, Params, Precision, Sharpening, shoot,
+    Directions, Form, RayMetric, Output, Params, Precision, Sharpening, shoot,
 };
 use glam::DVec3;
 use libtest_mimic::Trial;
@@ -38,7 +38,7 @@ fn sampled(grid: Grid, analytic: &impl Field) -> TensorField {
     field(grid, |x| Some(analytic.tensor(x)))
 }
 
-fn medium(field: &TensorField, interpolation: Interpolation, precision: Precision) -> Medium {
+fn medium(field: &TensorField, interpolation: Interpolation, precision: Precision) -> RayMetric {
     sharpened(field, 1.0, interpolation, precision)
 }
 
@@ -47,7 +47,7 @@ fn sharpened(
     alpha: f64,
     interpolation: Interpolation,
     precision: Precision,
-) -> Medium {
+) -> RayMetric {
     let sharpening = Sharpening::Power { alpha };
     prepared_on(&backend(2), field, sharpening, interpolation, precision)
 }
@@ -58,9 +58,9 @@ fn prepared_on(
     sharpening: Sharpening,
     interpolation: Interpolation,
     precision: Precision,
-) -> Medium {
+) -> RayMetric {
     let control = Control::new();
-    Medium::new(
+    RayMetric::new(
         field,
         sharpening,
         precision,
@@ -72,7 +72,7 @@ fn prepared_on(
 }
 
 /// Tensors as they are, in single precision.
-fn as_they_are(backend: &Backend, field: &TensorField, interpolation: Interpolation) -> Medium {
+fn as_they_are(backend: &Backend, field: &TensorField, interpolation: Interpolation) -> RayMetric {
     let sharpening = Sharpening::Power { alpha: 1.0 };
     prepared_on(backend, field, sharpening, interpolation, Precision::Single)
 }
@@ -105,16 +105,16 @@ fn towards(params: &Params, direction: DVec3) -> Params {
     }
 }
 
-fn try_run(medium: &Medium, regions: &[Region], params: &Params) -> Result<Output, Error> {
+fn try_run(medium: &RayMetric, regions: &[Region], params: &Params) -> Result<Output, Error> {
     shoot(medium, regions, params, &backend(2), &Control::new())
 }
 
-fn run(medium: &Medium, regions: &[Region], params: &Params) -> Output {
+fn run(medium: &RayMetric, regions: &[Region], params: &Params) -> Output {
     run_on(&backend(2), medium, regions, params)
 }
 
 /// Shoots and checks what must hold for every output.
-fn run_on(backend: &Backend, medium: &Medium, regions: &[Region], params: &Params) -> Output {
+fn run_on(backend: &Backend, medium: &RayMetric, regions: &[Region], params: &Params) -> Output {
     let output = shoot(medium, regions, params, backend, &Control::new()).unwrap();
     let rays = &output.rays;
     let started = rays.fates[..5].iter().sum::<u64>();
@@ -127,12 +127,12 @@ fn run_on(backend: &Backend, medium: &Medium, regions: &[Region], params: &Param
     output
 }
 
-fn ray(medium: &Medium, at: DVec3, params: &Params) -> (Vec<DVec3>, Output) {
+fn ray(medium: &RayMetric, at: DVec3, params: &Params) -> (Vec<DVec3>, Output) {
     ray_on(&backend(2), medium, at, params)
 }
 
 /// The points of the one ray from `at` in the directions' sense.
-fn ray_on(backend: &Backend, medium: &Medium, at: DVec3, params: &Params) -> (Vec<DVec3>, Output) {
+fn ray_on(backend: &Backend, medium: &RayMetric, at: DVec3, params: &Params) -> (Vec<DVec3>, Output) {
     let output = run_on(backend, medium, &[sphere(Role::Seed, at, 1e-3)], params);
     assert_eq!(output.rays.kept.len(), 1, "{:?}", output.rays.fates);
     let line = output.rays.kept.streamline(0).iter();

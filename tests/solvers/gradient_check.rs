@@ -3,7 +3,7 @@
 
 use crate::support::{Random, data_test, test};
 use arcuate::compute::{Backend, BackendChoice, BackendKind, Control};
-use arcuate::data::turn::Turn;
+use arcuate::data::axis_change::AxisChange;
 use arcuate::data::{Gradients, Grid, Mask, TensorField, Volume, VolumeKind};
 use arcuate::io::{self, Opened};
 use arcuate::phantom::{Head, scan_grid, scan_options};
@@ -65,14 +65,14 @@ fn compared(field: &TensorField) -> Output {
     check(field, &params(), &backend(), &Control::new()).expect("compared")
 }
 
-fn random_turn(random: &mut Random) -> Turn {
-    let all = Turn::all();
+fn random_turn(random: &mut Random) -> AxisChange {
+    let all = AxisChange::all();
     all[1 + (random.bits() % (all.len() as u64 - 1)) as usize]
 }
 
 fn turns() {
-    let all = Turn::all();
-    assert_eq!((all.len(), all[0]), (24, Turn::NONE));
+    let all = AxisChange::all();
+    assert_eq!((all.len(), all[0]), (24, AxisChange::NONE));
     let mut random = Random::fresh("turns");
     let v = random.direction();
     // The sign of a gradient means nothing.
@@ -80,9 +80,9 @@ fn turns() {
     for (i, a) in all.iter().enumerate() {
         assert!((a.matrix() * v).length() > 0.99);
         assert!(same(a.inverse().matrix(), a.matrix().inverse()), "{a}");
-        assert_eq!(a.inverse().after(*a), Turn::NONE, "{a}");
+        assert_eq!(a.inverse().after(*a), AxisChange::NONE, "{a}");
         assert_eq!(a.to_string().parse(), Ok(*a));
-        assert_eq!(a.words() == "as they are", *a == Turn::NONE);
+        assert_eq!(a.words() == "as they are", *a == AxisChange::NONE);
         for b in &all[..i] {
             assert!(!same(a.matrix(), b.matrix()), "{a} and {b}");
             let both = a.after(*b);
@@ -91,17 +91,17 @@ fn turns() {
         }
     }
     // y of the new table is minus x of the old.
-    let turn: Turn = "y,-x,z".parse().expect("a turn");
+    let turn: AxisChange = "y,-x,z".parse().expect("a turn");
     assert_eq!(
         turn.matrix() * DVec3::new(1.0, 2.0, 3.0),
         DVec3::new(2.0, -1.0, 3.0)
     );
     assert_eq!(
         "-x,-y,z".parse(),
-        Ok("x,y,-z".parse::<Turn>().expect("a turn"))
+        Ok("x,y,-z".parse::<AxisChange>().expect("a turn"))
     );
     for wrong in ["", "x,y", "x,x,z", "x,y,w", "x y z", "x,y,z,x"] {
-        assert!(wrong.parse::<Turn>().is_err(), "{wrong}");
+        assert!(wrong.parse::<AxisChange>().is_err(), "{wrong}");
     }
 }
 
@@ -164,7 +164,7 @@ fn planted() {
         let mask = backend.install(|| head.brain_mask(&grid, &control));
         let mask = mask.expect("a mask");
         let fault = if round == 0 {
-            Turn::NONE
+            AxisChange::NONE
         } else {
             random_turn(&mut random)
         };
@@ -179,7 +179,7 @@ fn planted() {
             .collect();
         assert!(scores.is_sorted_by(|a, b| a >= b), "{scores:?}");
         match output.verdict() {
-            Verdict::AsTheyAre => assert_eq!(fault, Turn::NONE),
+            Verdict::AsTheyAre => assert_eq!(fault, AxisChange::NONE),
             Verdict::Better(turn, factor) => {
                 assert_eq!(turn, fault.inverse(), "{fault}");
                 assert!(factor > 1.0);

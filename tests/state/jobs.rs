@@ -5,17 +5,17 @@ mod film;
 
 use crate::support::{test, wait_for};
 use arcuate::compute::{Backend, BackendChoice, Control};
-use arcuate::data::shared::Bytes;
+use arcuate::data::shared_slice::Bytes;
 use arcuate::data::{Grid, Shared, Tensor, TensorField, Tractogram, Volume, VolumeKind};
 use arcuate::io::{self, nifti};
 use arcuate::jobs::{
     BackendKind, CompletePath, JobHandle, Jobs, Outcome, PathAnswer, PathCheck, PathQuestion,
-    Receive, Slot, Values, Which,
+    Receive, Slot, Values, DeviceChoice,
 };
 use arcuate::solvers::curves;
 use arcuate::solvers::curves::{Params, Seeding};
 use arcuate::solvers::tractogram::profile::Profile;
-use arcuate::solvers::tractogram::selection::Rules;
+use arcuate::solvers::tractogram::selection::SelectionRules;
 use arcuate::state::device::jobs::{FindCards, UseBackend};
 use arcuate::state::files::jobs::SaveTractogram;
 use arcuate::state::files::jobs::open::{Loaded, OpenFile, Opened, OpenedFile};
@@ -354,7 +354,7 @@ fn gradients_beside_and_named() {
 fn backends_change() {
     let mut jobs = jobs();
     let mut open = |kind| outcome(&mut jobs, UseBackend { kind });
-    let Outcome::Failed(sentence) = open(BackendKind::Cuda(Which::Number(4_000))) else {
+    let Outcome::Failed(sentence) = open(BackendKind::Cuda(DeviceChoice::Number(4_000))) else {
         panic!("no machine has so many cards")
     };
     assert!(!sentence.contains("--"), "{sentence}");
@@ -442,7 +442,7 @@ fn freed_by_a_worker() {
     let lines = Tractogram::new(points, vec![0, 1 << 19, 1 << 20]);
     let mut jobs = jobs();
     for tractogram in [lines.clone(), lines] {
-        let rules = Rules::default();
+        let rules = SelectionRules::default();
         let most_shown = usize::MAX;
         jobs.submit(FilterStreamlines {
             tractogram,

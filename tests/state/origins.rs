@@ -1,18 +1,18 @@
 //! The table that says where layers come from.
 
 use crate::support::test;
-use arcuate::data::turn::Turn;
+use arcuate::data::axis_change::AxisChange;
 use arcuate::data::{Grid, Mask, Region, Role, Shape, Tractogram};
 use arcuate::solvers::curves;
 use arcuate::solvers::geodesic::Cut;
 use arcuate::solvers::tensor_fit;
 use arcuate::solvers::tractogram::selection::{Edit, Runs};
-use arcuate::state::alignment::How;
+use arcuate::state::alignment::AlignedBy;
 use arcuate::state::document::{FitMask, Made};
 use arcuate::state::origin::{
     Computed, Describe, Origin, OriginId, Origins, PhantomPart, TensorFit,
 };
-use arcuate::state::session::Curves;
+use arcuate::state::session::CurveParams;
 use arcuate::state::{Action, Content, Layer, LayerId, Recipe, Source, State, defaults, update};
 use glam::{DAffine3, DVec3};
 use libtest_mimic::Trial;
@@ -82,7 +82,7 @@ fn many() {
 fn done_to_it() {
     let origins = Origins::default();
     let from = origins.add(file("a.trk"));
-    let how = How::File;
+    let how = AlignedBy::File;
     let moved = origins.add(Origin::Moved {
         from,
         by: by(2.0),
@@ -105,7 +105,7 @@ fn done_to_it() {
 
 fn sources() {
     let origins = Origins::default();
-    let turn: Turn = "y,x,z".parse().expect("a turn");
+    let turn: AxisChange = "y,x,z".parse().expect("a turn");
     let head = Source::Phantom { seed: 3 };
     let own = Source::File {
         dwi: "/data/dwi.nii.gz".into(),
@@ -141,7 +141,7 @@ fn inputs() {
     let made = Made {
         fit,
         regions: Vec::new(),
-        curves: Curves::Streamlines(curves::Params::defaults()),
+        curves: CurveParams::Streamlines(curves::Params::defaults()),
         cut: Cut::All,
     };
     assert_eq!(made.inputs(), [fit]);
@@ -180,7 +180,7 @@ fn with_mask() -> (State, LayerId, LayerId) {
     let origin = origins.add(Made {
         fit: fit(&origins),
         regions: vec![region],
-        curves: Curves::Streamlines(curves::Params::defaults()),
+        curves: CurveParams::Streamlines(curves::Params::defaults()),
         cut: Cut::All,
     });
     let content = Content::Tractogram(Tractogram::empty());

@@ -6,9 +6,9 @@ use arcuate::app::autosave::look::Look;
 use arcuate::app::store;
 use arcuate::compute::BackendKind;
 use arcuate::data::{Role, Shape};
-use arcuate::jobs::session::{LeftBehind, SessionOutput};
+use arcuate::jobs::session::{RecoverableSession, SessionOutput};
 use arcuate::jobs::{Delivery, Outcome, Slot};
-use arcuate::state::{Action, Convention, Effect, Mouse, SessionAction, Settings, State, update};
+use arcuate::state::{Action, Convention, Effect, Mouse, SessionAction, Preferences, State, update};
 use eframe::Storage;
 use egui::{Context, RawInput, ViewportId};
 use glam::DVec3;
@@ -71,11 +71,11 @@ fn kept() {
         display: display.clone(),
         phase: arcuate::state::Phase::Done,
     });
-    let mut wanted = Settings {
+    let mut wanted = Preferences {
         mouse: Mouse::ItkSnap,
         convention: Convention::Neurological,
         memory_gb: Some((random.uniform(1.0, 64.0) * 10.0).round() / 10.0),
-        ..Settings::default()
+        ..Preferences::default()
     };
     wanted.paths.step_mm = random.uniform(0.1, 2.0);
     wanted.paths.streamlines = 1 + (random.bits() % 9999) as usize;
@@ -111,7 +111,7 @@ fn kept() {
     }
     let mut next = State::new(String::new());
     store::load(&storage, &mut next);
-    assert_eq!(store::settings(&storage), Settings::default());
+    assert_eq!(store::settings(&storage), Preferences::default());
     assert!(next.session.recent.is_empty());
 }
 
@@ -205,7 +205,7 @@ fn asked() {
 
 /// A look that finds a lock held is followed by others for a minute; what they find is added to the first.
 fn again() {
-    let left = |name: &str| LeftBehind {
+    let left = |name: &str| RecoverableSession {
         session: PathBuf::from(name),
         written_s: 1,
         name: name.to_owned(),
@@ -213,7 +213,7 @@ fn again() {
         layers: 1,
         origin: None,
     };
-    let looked = |state: &mut State, found: Vec<LeftBehind>, held: bool| {
+    let looked = |state: &mut State, found: Vec<RecoverableSession>, held: bool| {
         let output = SessionOutput::LeftBehind { found, held };
         let event = event_of(Delivery {
             slot: Slot::Recovery,

@@ -33,7 +33,7 @@ use crate::support::{start_of_new_job, start_of_old_job, test, wait_for};
 use arcuate::jobs::Job;
 use arcuate::solvers::curves;
 use arcuate::state::files::jobs::SaveTractogram;
-use arcuate::state::session::GuideStep;
+use arcuate::state::session::TourStep;
 use arcuate::state::tensors::jobs::fit::FIT;
 use arcuate::state::{Action, Effect, Layout, State, Task, Tool};
 use arcuate::ui::{self, Memory};
@@ -517,7 +517,7 @@ fn overwriting() {
 
 fn guide() {
     let mut state = small_scan();
-    state.session.guide = Some(GuideStep::ClickSlice);
+    state.session.guide = Some(TourStep::ClickSlice);
     let mut window = window(state, [1280.0, 800.0]);
     window.get_by_label_contains("Guide · 1 of 7");
     click(&mut window, "Next: place a seed");

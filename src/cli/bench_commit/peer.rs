@@ -9,7 +9,7 @@ use crate::solvers::commit::cylinder::Timing;
 use crate::solvers::commit::dictionary::{Dictionary, Foreign, Options};
 use crate::solvers::commit::model::{Intra, Model, Zeppelin};
 use crate::solvers::commit::operator::dense::Table;
-use crate::solvers::commit::operator::{Operator, Way};
+use crate::solvers::commit::operator::{Operator, OperatorKind};
 use crate::solvers::commit::samples::{Samples, Switches};
 use crate::solvers::commit::solver::{Curve, Metric, Penalty, Problem, Stop, solve};
 use serde_json::{Value, json};
@@ -195,7 +195,7 @@ fn own(folder: &Path, given: &Foreign) -> Result<Vec<f32>, Box<dyn Error>> {
         peaks: Some(&peaks),
     };
     let dictionary = Dictionary::build(&tractogram, &mask.grid, &options, &control)?;
-    let operator = Operator::new(&dictionary, &responses, &samples, Some(Way::Factorised));
+    let operator = Operator::new(&dictionary, &responses, &samples, Some(OperatorKind::Factorised));
     let shape = operator.shape();
     let places: Vec<u32> = arrays::read(&at("voxels.u32"))?;
     // Theirs to ours: places in the grid are in both.

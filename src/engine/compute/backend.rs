@@ -1,6 +1,6 @@
 //! The machine that runs the solvers.
 
-use super::choice::{BackendChoice, BackendKind, Which};
+use super::choice::{BackendChoice, BackendKind, DeviceChoice};
 use super::cuda::{self, Device};
 use super::{simd, thread};
 use rayon::ThreadPool;
@@ -81,7 +81,7 @@ impl Backend {
         };
         let which = match choice.kind {
             BackendKind::Cpu => return Ok(cpu(pool, "chosen by hand")),
-            BackendKind::Auto => Which::First,
+            BackendKind::Auto => DeviceChoice::First,
             BackendKind::Cuda(which) => which,
         };
         match cuda::open(which) {

@@ -18,12 +18,12 @@ pub enum BackendKind {
     Auto,
     Cpu,
     /// These graphics cards, or an error.
-    Cuda(Which),
+    Cuda(DeviceChoice),
 }
 
 /// Cards in the driver's order, counted from 0.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Which {
+pub enum DeviceChoice {
     /// The first one, which is the driver's guess of the fastest.
     First,
     Number(usize),
@@ -45,9 +45,9 @@ impl fmt::Display for BackendKind {
         match self {
             Self::Auto => f.write_str("auto"),
             Self::Cpu => f.write_str("cpu"),
-            Self::Cuda(Which::First) => f.write_str("cuda"),
-            Self::Cuda(Which::Number(n)) => write!(f, "cuda:{n}"),
-            Self::Cuda(Which::All) => f.write_str("cuda:all"),
+            Self::Cuda(DeviceChoice::First) => f.write_str("cuda"),
+            Self::Cuda(DeviceChoice::Number(n)) => write!(f, "cuda:{n}"),
+            Self::Cuda(DeviceChoice::All) => f.write_str("cuda:all"),
         }
     }
 }
@@ -64,9 +64,9 @@ impl FromStr for BackendKind {
         let kind = match text.split_once(':') {
             None if text == "auto" => Some(Self::Auto),
             None if text == "cpu" => Some(Self::Cpu),
-            None if text == "cuda" => Some(Self::Cuda(Which::First)),
-            Some(("cuda", "all")) => Some(Self::Cuda(Which::All)),
-            Some(("cuda", n)) => number(n).map(|n| Self::Cuda(Which::Number(n))),
+            None if text == "cuda" => Some(Self::Cuda(DeviceChoice::First)),
+            Some(("cuda", "all")) => Some(Self::Cuda(DeviceChoice::All)),
+            Some(("cuda", n)) => number(n).map(|n| Self::Cuda(DeviceChoice::Number(n))),
             _ => None,
         };
         kind.ok_or_else(|| UnknownBackend(text.to_owned()))

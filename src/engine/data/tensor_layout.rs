@@ -1,6 +1,6 @@
 //! How the six volumes of a tensor image are to be read.
 
-use super::turn::world_from_fsl;
+use super::axis_change::world_from_fsl;
 use super::{Grid, keyed};
 use glam::DMat3;
 use serde::{Deserialize, Serialize};

@@ -1,6 +1,6 @@
 //! Streamlines.
 
-use super::pieces::Pieces;
+use super::bounding_chunks::BoundingChunks;
 use super::{Grid, Shared};
 use crate::compute::DataId;
 use glam::{DVec3, Vec3};
@@ -36,7 +36,7 @@ pub struct Tractogram {
     /// chosen are others.
     pub timestamp: Option<Arc<str>>,
     bounds: Arc<OnceLock<Option<(DVec3, DVec3)>>>,
-    pieces: Arc<OnceLock<Pieces>>,
+    pieces: Arc<OnceLock<BoundingChunks>>,
     lengths: Arc<OnceLock<Option<(f32, f32)>>>,
 }
 
@@ -202,12 +202,12 @@ impl Tractogram {
     }
 
     /// Boxes around its pieces. Made once, shared by all clones.
-    pub fn pieces(&self) -> &Pieces {
-        self.pieces_by(|| Pieces::new(&self.points, &self.offsets))
+    pub fn pieces(&self) -> &BoundingChunks {
+        self.pieces_by(|| BoundingChunks::new(&self.points, &self.offsets))
     }
 
     /// The same, made by whoever has more threads: where they are known they stay.
-    pub fn pieces_by(&self, make: impl FnOnce() -> Pieces) -> &Pieces {
+    pub fn pieces_by(&self, make: impl FnOnce() -> BoundingChunks) -> &BoundingChunks {
         self.pieces.get_or_init(make)
     }
 

@@ -4,7 +4,7 @@
 use arcuate_engine::compute::{Backend, BackendChoice, Control};
 use arcuate_engine::data::region::RegionId;
 use arcuate_engine::data::{Region, Role, Shape};
-use arcuate_engine::io::fibres;
+use arcuate_engine::io::streamlines;
 use arcuate_engine::phantom::{Head, scan_grid, scan_options, suggestions};
 use arcuate_engine::solvers::curves;
 use arcuate_engine::solvers::tensor_fit::{self, fit};
@@ -47,7 +47,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let params = curves::Params::defaults();
     let tracked = track(&tensors.field, &regions, &params, &backend, &control)?;
     let path = Path::new("corticospinal.tck");
-    fibres::save(path, &tracked.kept, "fit_and_track", &control)?;
+    streamlines::save(path, &tracked.kept, "fit_and_track", &control)?;
     println!("{} streamlines in {}", tracked.kept.len(), path.display());
     Ok(())
 }

@@ -42,7 +42,7 @@ impl Kind {
 
 /// A file that its name tells of.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Found {
+pub struct BidsFile {
     pub kind: Kind,
     pub path: PathBuf,
     /// `sub-01`, or empty.
@@ -78,7 +78,7 @@ pub struct Folder {
     /// In the order of the names.
     pub subjects: Vec<String>,
     /// By subject, then kind, then name; raw data before derived.
-    pub found: Vec<Found>,
+    pub found: Vec<BidsFile>,
     /// There was more than is looked at.
     pub cut: bool,
     /// Folders inside that could not be read.
@@ -201,9 +201,9 @@ pub fn find(path: &Path) -> Result<Folder, Error> {
     let mut left = MOST_ENTRIES;
     let names = names_in(path)?;
     walk(names, DEEPEST, &mut left, &mut files, &mut unreadable);
-    let mut found: Vec<Found> = files.iter().filter_map(|f| classify(f, &files)).collect();
+    let mut found: Vec<BidsFile> = files.iter().filter_map(|f| classify(f, &files)).collect();
     found.sort_by(|a, b| {
-        let key = |f: &Found| {
+        let key = |f: &BidsFile| {
             let visit = (f.subject.clone(), f.session.clone());
             (visit, f.kind, f.derived, f.path.clone())
         };
@@ -238,7 +238,7 @@ impl Folder {
     /// The visits of all subjects, in the order of the names. What belongs to no session belongs to
     /// all of its subject.
     pub fn visits(&self) -> Vec<Visit> {
-        let visit = |f: &Found| Visit {
+        let visit = |f: &BidsFile| Visit {
             subject: f.subject.clone(),
             session: f.session.clone(),
         };
@@ -261,23 +261,23 @@ impl Folder {
     }
 
     /// All that belongs to a visit.
-    pub fn of<'a>(&'a self, visit: &'a Visit) -> impl Iterator<Item = &'a Found> {
+    pub fn of<'a>(&'a self, visit: &'a Visit) -> impl Iterator<Item = &'a BidsFile> {
         self.found.iter().filter(move |f| {
             f.subject == visit.subject && (f.session == visit.session || f.session.is_empty())
         })
     }
 
     /// The files of a visit to look at first: the first scan, T1, brain mask and streamlines.
-    pub fn chosen<'a>(&'a self, visit: &'a Visit) -> Vec<&'a Found> {
+    pub fn chosen<'a>(&'a self, visit: &'a Visit) -> Vec<&'a BidsFile> {
         let of = |kind: Kind| {
-            let mut all: Vec<&Found> = self.of(visit).filter(|f| f.kind == kind).collect();
+            let mut all: Vec<&BidsFile> = self.of(visit).filter(|f| f.kind == kind).collect();
             // Its own before what belongs to all of them.
             all.sort_by_key(|f| f.session.is_empty());
             all.into_iter()
         };
         // A mask of the diffusion scan rather than of the T1.
         let mask = || {
-            let brain = |f: &&Found| {
+            let brain = |f: &&BidsFile| {
                 let path = f.path.to_string_lossy();
                 path.contains("brain") && path.contains("dwi")
             };
@@ -323,7 +323,7 @@ fn walk(
     }
 }
 
-fn classify(path: &Path, files: &[PathBuf]) -> Option<Found> {
+fn classify(path: &Path, files: &[PathBuf]) -> Option<BidsFile> {
     let format = Format::named(path)?;
     let name = path.file_name()?.to_string_lossy();
     let stem = name.strip_suffix(&format!(".{}", extension(path)))?;
@@ -351,7 +351,7 @@ fn classify(path: &Path, files: &[PathBuf]) -> Option<Found> {
             .collect(),
         _ => Vec::new(),
     };
-    Some(Found {
+    Some(BidsFile {
         kind,
         path: path.to_owned(),
         subject: subject.unwrap_or_default(),

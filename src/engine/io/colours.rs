@@ -4,7 +4,7 @@
 use super::mgh::VERSION as MGH;
 use super::source::read_text;
 use super::stored::Stored;
-use super::{Error, SpaceInfo, Told, atomic, extension, freesurfer, names_in};
+use super::{Error, SpaceInfo, Reading, atomic, extension, freesurfer, names_in};
 use crate::data::labels::{LARGEST_WHOLE, Label, Labels};
 use crate::data::{Volume, VolumeKind};
 use std::collections::{BTreeMap, BTreeSet};
@@ -79,7 +79,7 @@ pub(super) fn of(
     path: &Path,
     volume: &Volume,
     info: &mut SpaceInfo,
-    told: &Told,
+    told: &Reading,
 ) -> Result<Option<Arc<Labels>>, Error> {
     let one = volume.frames == 1 && volume.kind == VolumeKind::Scalar;
     of_numbers(path, one, || numbers(volume), info, told)
@@ -90,7 +90,7 @@ pub(super) fn of_stored(
     path: &Path,
     stored: &Stored,
     info: &mut SpaceInfo,
-    told: &Told,
+    told: &Reading,
 ) -> Result<Option<Arc<Labels>>, Error> {
     let numbers = || stored.labels(MOST_LABELS);
     of_numbers(path, stored.frames == 1, numbers, info, told)
@@ -101,7 +101,7 @@ fn of_numbers(
     one_volume: bool,
     numbers: impl Fn() -> Option<BTreeSet<u32>>,
     info: &mut SpaceInfo,
-    told: &Told,
+    told: &Reading,
 ) -> Result<Option<Arc<Labels>>, Error> {
     if let Some(table) = &told.colours {
         let labels = read(table)?;

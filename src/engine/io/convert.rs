@@ -3,10 +3,10 @@
 mod images;
 
 use super::format::{Content, Format};
-use super::scalars::{self, Beside};
+use super::scalars::{self, CompanionFile};
 use super::words::counted;
 use super::{
-    Error, Opened, Remark, Told, as_mask, atomic, detect, extension, fibres, image, nifti,
+    Error, Opened, Remark, Reading, as_mask, atomic, detect, extension, streamlines, image, nifti,
     open_told, surface, tck, trx,
 };
 use crate::compute::{Control, memory};
@@ -75,7 +75,7 @@ pub struct Plan {
     /// Parts of it that were not read, one sentence each.
     unread: Vec<String>,
     /// Files for values that the output cannot hold.
-    beside: Vec<Beside>,
+    beside: Vec<CompanionFile>,
     /// About the input, one sentence each.
     pub notes: Vec<Remark>,
     /// Losses in the output, one sentence each.
@@ -88,7 +88,7 @@ pub fn plan(
     input: &Path,
     output: &Path,
     reference: Option<&Path>,
-    told: &Told,
+    told: &Reading,
     control: &Control,
 ) -> Result<Plan, Error> {
     let format = check_output(output)?;
@@ -120,7 +120,7 @@ pub fn plan(
             ));
         }
         Opened::Tractogram(tractogram, _) => {
-            notes.extend(fibres::not_finite(tractogram).map(Remark::from));
+            notes.extend(streamlines::not_finite(tractogram).map(Remark::from));
             if let Some(reference) = reference {
                 let grid = image::read_grid(reference, control)?;
                 if let Some(own) = tractogram.grid.as_ref().filter(|own| !own.matches(&grid)) {
@@ -252,12 +252,12 @@ fn surface_of(
 pub fn streamlines(
     tractogram: &Tractogram,
     output: &Path,
-    beside: Vec<Beside>,
+    beside: Vec<CompanionFile>,
     replace: bool,
     command: &str,
     control: &Control,
 ) -> Result<Vec<PathBuf>, Error> {
-    let there = |b: &&Beside| !replace && b.path.exists();
+    let there = |b: &&CompanionFile| !replace && b.path.exists();
     if let Some(there) = beside.iter().find(there) {
         return Err(Error::unsupported(
             &there.path,
@@ -271,7 +271,7 @@ pub fn streamlines(
 }
 
 /// Values that go beside the file, and those that no file holds. Looks at every value.
-pub fn parts(tractogram: &Tractogram, format: Format, output: &Path) -> (Vec<Beside>, Vec<String>) {
+pub fn parts(tractogram: &Tractogram, format: Format, output: &Path) -> (Vec<CompanionFile>, Vec<String>) {
     let (points, lines) = (&tractogram.per_point, &tractogram.per_streamline);
     let beside = match format {
         Format::Tck => scalars::files(output, points.keys(), lines.keys()),
@@ -286,7 +286,7 @@ pub fn parts(tractogram: &Tractogram, format: Format, output: &Path) -> (Vec<Bes
         left.per_streamline.clear();
     }
     let mut losses = format.losses(&left);
-    losses.extend(not_finite.iter().map(Beside::refusal));
+    losses.extend(not_finite.iter().map(CompanionFile::refusal));
     losses.extend(format.grid_loss(tractogram));
     (beside, losses)
 }
@@ -295,12 +295,12 @@ pub fn parts(tractogram: &Tractogram, format: Format, output: &Path) -> (Vec<Bes
 pub fn with_values(
     tractogram: &Tractogram,
     output: &Path,
-    beside: &[Beside],
+    beside: &[CompanionFile],
     command: &str,
     control: &Control,
 ) -> Result<(), Error> {
     if beside.is_empty() {
-        return fibres::save(output, tractogram, command, control);
+        return streamlines::save(output, tractogram, command, control);
     }
     // Before the long work.
     for values in beside {

@@ -40,7 +40,7 @@ pub enum Content {
 
 /// How many values with names a format holds.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Named {
+pub enum NameSupport {
     Nothing,
     UpTo(usize),
     Any,
@@ -48,9 +48,9 @@ pub enum Named {
 
 /// Contents of a streamline format besides points.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Holds {
-    pub per_point: Named,
-    pub per_streamline: Named,
+pub struct FormatCapabilities {
+    pub per_point: NameSupport,
+    pub per_streamline: NameSupport,
     pub groups: bool,
     /// The grid of the image that the streamlines are from.
     pub grid: bool,
@@ -68,12 +68,12 @@ pub struct Kind {
     pub reads: &'static str,
     /// Its variants that are written; nothing if none is.
     pub writes: &'static str,
-    pub holds: Holds,
+    pub holds: FormatCapabilities,
 }
 
-const NOTHING: Holds = Holds {
-    per_point: Named::Nothing,
-    per_streamline: Named::Nothing,
+const NOTHING: FormatCapabilities = FormatCapabilities {
+    per_point: NameSupport::Nothing,
+    per_streamline: NameSupport::Nothing,
     groups: false,
     grid: false,
 };
@@ -141,9 +141,9 @@ pub const TABLE: &[Kind] = &[
         extensions: &["trk", "trk.gz"],
         reads: "versions 1 to 3, both byte orders, gzip",
         writes: "version 2, gzip (`.trk.gz`); needs an image's grid",
-        holds: Holds {
-            per_point: Named::UpTo(10),
-            per_streamline: Named::UpTo(10),
+        holds: FormatCapabilities {
+            per_point: NameSupport::UpTo(10),
+            per_streamline: NameSupport::UpTo(10),
             groups: false,
             grid: true,
         },
@@ -155,9 +155,9 @@ pub const TABLE: &[Kind] = &[
         extensions: &["trx"],
         reads: "zip (stored or deflated) and folder, every number type",
         writes: "float32, not compressed; zip, or folder (`tracks.trx/`)",
-        holds: Holds {
-            per_point: Named::Any,
-            per_streamline: Named::Any,
+        holds: FormatCapabilities {
+            per_point: NameSupport::Any,
+            per_streamline: NameSupport::Any,
             groups: true,
             grid: true,
         },
@@ -169,9 +169,9 @@ pub const TABLE: &[Kind] = &[
         extensions: &["vtk", "fib"],
         reads: "legacy polydata, ASCII and binary, versions to 5.1",
         writes: "binary, version 3.0, `SPACE=RAS`",
-        holds: Holds {
-            per_point: Named::Any,
-            per_streamline: Named::Any,
+        holds: FormatCapabilities {
+            per_point: NameSupport::Any,
+            per_streamline: NameSupport::Any,
             groups: false,
             grid: false,
         },
@@ -183,9 +183,9 @@ pub const TABLE: &[Kind] = &[
         extensions: &["vtp"],
         reads: "ASCII, base64, appended (raw or base64), zlib",
         writes: "appended raw, `SPACE` RAS",
-        holds: Holds {
-            per_point: Named::Any,
-            per_streamline: Named::Any,
+        holds: FormatCapabilities {
+            per_point: NameSupport::Any,
+            per_streamline: NameSupport::Any,
             groups: false,
             grid: false,
         },
@@ -197,8 +197,8 @@ pub const TABLE: &[Kind] = &[
         extensions: &["tt.gz"],
         reads: "with the clusters",
         writes: "",
-        holds: Holds {
-            per_streamline: Named::UpTo(1),
+        holds: FormatCapabilities {
+            per_streamline: NameSupport::UpTo(1),
             grid: true,
             ..NOTHING
         },
@@ -406,13 +406,13 @@ impl Format {
     }
 }
 
-impl Holds {
+impl FormatCapabilities {
     fn words(self) -> String {
-        let named = |room: Named, each: &str| match room {
-            Named::Nothing => None,
-            Named::UpTo(1) => Some(format!("a value per {each}")),
-            Named::UpTo(n) => Some(format!("{n} values per {each}")),
-            Named::Any => Some(format!("values per {each}")),
+        let named = |room: NameSupport, each: &str| match room {
+            NameSupport::Nothing => None,
+            NameSupport::UpTo(1) => Some(format!("a value per {each}")),
+            NameSupport::UpTo(n) => Some(format!("{n} values per {each}")),
+            NameSupport::Any => Some(format!("values per {each}")),
         };
         let words = [
             named(self.per_point, "point"),
@@ -433,15 +433,15 @@ impl Holds {
 fn left_out(
     format: &str,
     each: &str,
-    room: Named,
+    room: NameSupport,
     values: &BTreeMap<String, Arc<[f32]>>,
 ) -> Option<String> {
     let columns = columns(values);
     let wanted = columns.iter().filter(|c| c.name != LENGTH);
     let names: Vec<&str> = wanted.map(|c| c.name).collect();
     match room {
-        Named::Any => None,
-        Named::UpTo(n) => {
+        NameSupport::Any => None,
+        NameSupport::UpTo(n) => {
             let kept = kept(&columns, n);
             let lost = names
                 .iter()
@@ -454,7 +454,7 @@ fn left_out(
                 )
             })
         }
-        Named::Nothing => (!names.is_empty())
+        NameSupport::Nothing => (!names.is_empty())
             .then(|| format!("{format} holds no values per {each}: {}", some(&names))),
     }
 }

@@ -12,7 +12,7 @@
 
 use super::Error;
 use crate::compute::Control;
-use crate::data::shared::Bytes;
+use crate::data::shared_slice::Bytes;
 use std::ops::Range;
 use std::path::Path;
 

@@ -16,7 +16,7 @@ pub mod convert;
 pub mod disk;
 pub mod ending;
 mod error;
-pub mod fibres;
+pub mod streamlines;
 pub mod film;
 mod format;
 mod freesurfer;
@@ -48,24 +48,24 @@ mod stored;
 pub mod surface;
 pub mod tck;
 pub mod tinytrack;
-mod told;
+mod reading;
 pub mod trk;
 pub mod trx;
 mod voxels;
 pub mod vtk;
 pub mod vtp;
-mod whole;
+mod file_bytes;
 pub mod words;
 
 pub use crate::compute::memory::{available_bytes, forget_peak, held_bytes, limit_memory};
 pub use error::plain;
 pub use error::{Error, Expected};
-pub use fibres::FibreInfo;
-pub use format::{Content, Format, Named};
+pub use streamlines::FibreInfo;
+pub use format::{Content, Format, NameSupport};
 pub use mask::{as_mask, beside as mask_beside, mask, mask_on_own_grid};
 pub use nifti::SpaceInfo;
 pub use remark::Remark;
-pub use told::{Space, Told, ToldAffine, quoted};
+pub use reading::{Space, Reading, AffineReading, quoted};
 
 /// Goes into every exported file.
 pub const DISCLAIMER: &str = "For research only: not a medical device";
@@ -297,11 +297,11 @@ impl Opened {
 
 /// Opens an image or a streamline file. Progress is in bytes of the file on disk.
 pub fn open(path: &Path, control: &Control) -> Result<Opened, Error> {
-    open_told(path, &Told::default(), control)
+    open_told(path, &Reading::default(), control)
 }
 
 /// Does the same as [`open`], with the user's answers about the file.
-pub fn open_told(path: &Path, told: &Told, control: &Control) -> Result<Opened, Error> {
+pub fn open_told(path: &Path, told: &Reading, control: &Control) -> Result<Opened, Error> {
     let opened = open_unmoved(path, told, control)?;
     match &told.affine {
         Some(affine) => moved(path, opened, affine, control),
@@ -309,7 +309,7 @@ pub fn open_told(path: &Path, told: &Told, control: &Control) -> Result<Opened, 
     }
 }
 
-fn moved(path: &Path, opened: Opened, by: &ToldAffine, control: &Control) -> Result<Opened, Error> {
+fn moved(path: &Path, opened: Opened, by: &AffineReading, control: &Control) -> Result<Opened, Error> {
     let own = match &opened {
         Opened::Volume(volume, _) => Some(volume.grid.clone()),
         Opened::Tractogram(tractogram, _) => tractogram.grid.clone(),
@@ -330,10 +330,10 @@ fn moved_grid(path: &Path, grid: &Grid, by: DAffine3) -> Result<Grid, Error> {
 }
 
 /// The motion in the world that an affine means for something on this grid.
-fn in_world(by: &ToldAffine, own: Option<&Grid>, control: &Control) -> Result<DAffine3, Error> {
+fn in_world(by: &AffineReading, own: Option<&Grid>, control: &Control) -> Result<DAffine3, Error> {
     match by {
-        ToldAffine::Matrix(rows) => Ok(ToldAffine::of_rows(rows)),
-        ToldAffine::File { path: file, fixed } => {
+        AffineReading::Matrix(rows) => Ok(AffineReading::of_rows(rows)),
+        AffineReading::File { path: file, fixed } => {
             let fixed = fixed.as_ref().map(|p| image::read_grid(p, control));
             let fixed = fixed.transpose()?;
             let affine = affine::read(file)?;
@@ -361,7 +361,7 @@ fn as_tensors(path: &Path, volume: &Volume, layout: TensorLayout) -> Result<Volu
     Ok(volume.with_tensors(Some(layout)))
 }
 
-fn open_unmoved(path: &Path, told: &Told, control: &Control) -> Result<Opened, Error> {
+fn open_unmoved(path: &Path, told: &Reading, control: &Control) -> Result<Opened, Error> {
     let format = detect(path)?;
     match format.content() {
         Content::Image => {
@@ -383,7 +383,7 @@ fn open_unmoved(path: &Path, told: &Told, control: &Control) -> Result<Opened, E
             "open an image or streamlines",
         )),
         Content::Streamlines => {
-            let read = fibres::read(format, path, told, control);
+            let read = streamlines::read(format, path, told, control);
             let (tractogram, info) = read.map_err(|e| misnamed(path, format, e))?;
             Ok(Opened::Tractogram(tractogram, info))
         }

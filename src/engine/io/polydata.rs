@@ -1,6 +1,6 @@
 //! The common parts of the two VTK formats: points, lines through them, and values of both.
 
-use super::fibres::{FibreInfo, MOST_LISTS, free_name};
+use super::streamlines::{FibreInfo, MOST_LISTS, free_name};
 use super::source::{ALWAYS_ALLOWED_BYTES, MOST_EXPANSION};
 use super::{Error, Space};
 use crate::data::Tractogram;

@@ -16,7 +16,7 @@ const MAKING: Duration = Duration::from_secs(60);
 
 /// A folder that is locked by this process: its own, or one that was left behind.
 #[derive(Debug)]
-pub struct Desk {
+pub struct RecoveryFolder {
     folder: PathBuf,
     /// Held, not read.
     _lock: File,
@@ -40,7 +40,7 @@ pub fn root() -> Option<PathBuf> {
     base.map(|base| base.join("arcuate").join("recovery"))
 }
 
-impl Desk {
+impl RecoveryFolder {
     /// A new one, for this window.
     pub fn new(root: &Path) -> Result<Self, Error> {
         let now = SystemTime::now().duration_since(UNIX_EPOCH);
@@ -81,7 +81,7 @@ impl Desk {
 }
 
 /// Folders left behind with a session in them, the newest first; those without one are removed.
-pub fn left_behind(root: &Path) -> Vec<Desk> {
+pub fn left_behind(root: &Path) -> Vec<RecoveryFolder> {
     let mut found = Vec::new();
     for folder in super::names_in(root).unwrap_or_default() {
         let path = folder.join(LOCK);
@@ -98,7 +98,7 @@ pub fn left_behind(root: &Path) -> Vec<Desk> {
         if !path.exists() {
             continue;
         }
-        let desk = Desk {
+        let desk = RecoveryFolder {
             folder,
             _lock: lock,
         };
@@ -114,7 +114,7 @@ pub fn left_behind(root: &Path) -> Vec<Desk> {
 
 /// Whether a folder with a session in it is held elsewhere than here: by a window that lives, or by one that
 /// was killed and is not gone yet.
-pub fn are_held(root: &Path, here: &[&Desk]) -> bool {
+pub fn are_held(root: &Path, here: &[&RecoveryFolder]) -> bool {
     let mut folders = super::names_in(root).unwrap_or_default();
     folders.retain(|folder| here.iter().all(|desk| desk.folder != *folder));
     folders.iter().any(|folder| {

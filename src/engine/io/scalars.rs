@@ -4,10 +4,10 @@
 //! TCK's `timestamp`, weights in a remark: values of streamlines that were there before are not taken
 //! for those of the ones that are there now.
 
-use super::fibres::{FibreInfo, free_name, property};
+use super::streamlines::{FibreInfo, free_name, property};
 use super::source::read_text;
 use super::surface::one_line;
-use super::whole::Whole;
+use super::file_bytes::FileBytes;
 use super::words::{self, counted};
 use super::{DISCLAIMER, Error, atomic, disk, little_endian, tck, with_extension};
 use crate::compute::Control;
@@ -25,7 +25,7 @@ const LETTERS: u64 = 64;
 
 /// Where one of a TCK's values goes.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Beside {
+pub struct CompanionFile {
     /// The name of the values.
     pub name: String,
     pub path: PathBuf,
@@ -33,7 +33,7 @@ pub struct Beside {
     pub per_point: bool,
 }
 
-impl Beside {
+impl CompanionFile {
     /// Whether a file holds these values: in TSF a NaN ends a streamline.
     pub fn holds(&self, tractogram: &Tractogram) -> bool {
         let values = tractogram.per_point.get(&self.name);
@@ -172,7 +172,7 @@ pub fn files<'a>(
     tck: &Path,
     points: impl Iterator<Item = &'a String>,
     lines: impl Iterator<Item = &'a String>,
-) -> Vec<Beside> {
+) -> Vec<CompanionFile> {
     let plain = |name: &str| {
         let plain = |c: char| match c {
             c if c.is_control() || "./\\:*?\"<>|".contains(c) => '_',
@@ -188,13 +188,13 @@ pub fn files<'a>(
         // Some disks do not tell small letters from large ones.
         let free = |word: &String| taken.insert((per_point, word.to_lowercase()));
         let word = words.find(free).unwrap_or_default();
-        Beside {
+        CompanionFile {
             name: name.clone(),
             path: with_extension(tck, &format!("{word}.{ending}")),
             per_point,
         }
     };
-    let mut all: Vec<Beside> = points.map(|name| place(name, true, "tsf")).collect();
+    let mut all: Vec<CompanionFile> = points.map(|name| place(name, true, "tsf")).collect();
     all.extend(lines.map(|name| place(name, false, "weights.txt")));
     all
 }
@@ -322,7 +322,7 @@ fn points(
     control: &Control,
 ) -> Result<(Option<String>, Vec<f32>), String> {
     let words = |e: Error| e.to_string();
-    let whole = Whole::open(path, control).map_err(words)?;
+    let whole = FileBytes::open(path, control).map_err(words)?;
     let bytes = whole.bytes();
     let (header, header_bytes) = tck::header_text(path, bytes, MAGIC).map_err(words)?;
     let info = FibreInfo {

@@ -4,7 +4,7 @@
 //! Memory: at most the file (a triplet of twelve bytes becomes a point, or eight bytes).
 
 use super::source::Source;
-use super::whole::Whole;
+use super::file_bytes::FileBytes;
 use super::{DISCLAIMER, Error, FibreInfo, atomic, little_endian, scalars};
 use crate::compute::Control;
 use crate::data::words::{agreed, counted};
@@ -65,7 +65,7 @@ pub fn read_with_values(path: &Path, control: &Control) -> Result<(Tractogram, F
 /// Reads all streamlines in their order, those without points included: weights by index still
 /// match.
 pub fn read(path: &Path, control: &Control) -> Result<(Tractogram, FibreInfo), Error> {
-    let whole = Whole::open(path, control)?;
+    let whole = FileBytes::open(path, control)?;
     let (header, header_bytes) = header_text(path, whole.bytes(), MAGIC)?;
     let mut info = FibreInfo {
         properties: properties(path, &header, MAGIC)?,
@@ -233,7 +233,7 @@ type Lines = (Shared<[f32; 3]>, Vec<u64>);
 /// The bytes behind the first `start`.
 fn body_of(
     path: &Path,
-    whole: Whole,
+    whole: FileBytes,
     start: usize,
     numbers: Numbers,
     info: &mut FibreInfo,
@@ -250,7 +250,7 @@ fn body_of(
 /// once, each to its own beginning, and then part by part to the beginning of all.
 fn lines<const N: usize>(
     path: &Path,
-    mut whole: Whole,
+    mut whole: FileBytes,
     start: usize,
     number: impl Fn([u8; N]) -> f32 + Sync,
     info: &mut FibreInfo,

@@ -9,9 +9,9 @@
 //! file.
 
 use super::Error;
-use super::fibres::FibreInfo;
+use super::streamlines::FibreInfo;
 use super::numbers::Type;
-use super::whole::Whole;
+use super::file_bytes::FileBytes;
 use crate::compute::Control;
 use crate::data::words::counted;
 use crate::data::{AffineSource, Grid, Tractogram};
@@ -39,7 +39,7 @@ impl Matrix<'_> {
 
 /// Reads all streamlines in their order.
 pub fn read(path: &Path, control: &Control) -> Result<(Tractogram, FibreInfo), Error> {
-    let whole = Whole::open(path, control)?;
+    let whole = FileBytes::open(path, control)?;
     let matrices = matrices(path, whole.bytes())?;
     let find = |name: &str| matrices.iter().find(|m| m.name == name);
     let mut info = FibreInfo::default();

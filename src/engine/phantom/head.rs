@@ -2,7 +2,7 @@
 
 use super::bundles::Bundle;
 use super::cortex::Cortex;
-use super::deep::{Cerebellum, Deep, SKULL_SEAM_MM, cavity};
+use super::deep_structures::{Cerebellum, Deep, SKULL_SEAM_MM, cavity};
 use super::implicit::{Surface, bump, cover, ramp};
 use super::shell::Shell;
 use super::tissue::{Fractions, Layers, Tissue};

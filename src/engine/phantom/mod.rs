@@ -12,11 +12,11 @@
 mod arcs;
 mod bundles;
 mod cortex;
-mod deep;
+mod deep_structures;
 mod demo;
 pub mod directions;
 pub mod fields;
-pub mod folds;
+pub mod folded_sheets;
 mod head;
 mod images;
 mod implicit;

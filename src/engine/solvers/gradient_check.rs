@@ -15,7 +15,7 @@ use super::curves::{self, Integrator, Interpolation, Match, Seeding};
 use super::tensor_fit::eigen_symmetric;
 use super::tracking::{principal_direction, track};
 use crate::compute::{Backend, Control};
-use crate::data::turn::Turn;
+use crate::data::axis_change::AxisChange;
 use crate::data::{Tensor, TensorField, Tractogram};
 use glam::{DMat3, DVec3};
 use rayon::prelude::*;
@@ -47,7 +47,7 @@ impl Params {
 /// One of the 24.
 #[derive(Clone, Debug)]
 pub struct Candidate {
-    pub turn: Turn,
+    pub turn: AxisChange,
     /// Over all seeds that start.
     pub mean_length_mm: f64,
     /// Mean |cos| between the directions of a voxel and of its neighbours along it: 0.5 by chance.
@@ -67,7 +67,7 @@ impl Candidate {
 pub enum Verdict {
     AsTheyAre,
     /// Another one is better by this factor of the score.
-    Better(Turn, f64),
+    Better(AxisChange, f64),
     /// The best are too near each other, or there is too little to track.
     Undecided,
 }
@@ -94,10 +94,10 @@ impl Output {
         if self.started < LEAST_STARTED || !clear {
             return Verdict::Undecided;
         }
-        if best.turn == Turn::NONE {
+        if best.turn == AxisChange::NONE {
             return Verdict::AsTheyAre;
         }
-        let now = self.ranked.iter().find(|c| c.turn == Turn::NONE);
+        let now = self.ranked.iter().find(|c| c.turn == AxisChange::NONE);
         let now = now.map_or(0.0, Candidate::score);
         Verdict::Better(best.turn, best.score() / now.max(1e-9))
     }
@@ -131,7 +131,7 @@ pub fn check(
     backend: &Backend,
     control: &Control,
 ) -> Result<Output, Error> {
-    let turns = Turn::all();
+    let turns = AxisChange::all();
     control.begin("Comparing gradient axes", turns.len() as u64);
     // The threads of the backend's; on the CPU, where 24 short runs cost less than their transfer.
     let cpu = backend.cpu();
@@ -159,7 +159,7 @@ pub fn check(
 }
 
 /// How far fibres get in a field, and how well it agrees with itself.
-pub(super) struct Judged {
+pub(super) struct FieldQuality {
     /// Over all seeds that start.
     pub mean_length_mm: f64,
     pub coherence: f64,
@@ -173,7 +173,7 @@ pub(super) fn judge(
     params: &Params,
     cpu: &Backend,
     control: &Control,
-) -> Result<Judged, Error> {
+) -> Result<FieldQuality, Error> {
     let step_mm = 0.5 * field.grid.spacing().min_element();
     let tracking = curves::Params {
         integrator: Integrator::Rk2,
@@ -195,12 +195,12 @@ pub(super) fn judge(
         repetitions: None,
     };
     let out = track(field, &[], &tracking, cpu, &control.silent())?;
-    let started = out.fates.iter().sum::<u64>() - out.fates[curves::Fate::NoStart as usize];
+    let started = out.fates.iter().sum::<u64>() - out.fates[curves::SeedOutcome::NoStart as usize];
     let streamlines = out.kept;
     let total: f64 = (0..streamlines.len())
         .map(|i| f64::from(streamlines.length_mm(i)))
         .sum();
-    Ok(Judged {
+    Ok(FieldQuality {
         mean_length_mm: total / started.max(1) as f64,
         coherence: cpu.install(|| coherence(field, params.min_fa)),
         streamlines,

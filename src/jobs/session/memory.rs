@@ -2,7 +2,7 @@
 
 use crate::compute::DataId;
 use crate::data::Mask;
-use crate::io::recovery::{self, Desk};
+use crate::io::recovery::{self, RecoveryFolder};
 use crate::io::session::{PackedMask, SessionFile, Stamp, Sum};
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -13,9 +13,9 @@ pub(in crate::jobs) struct Memory(Mutex<Inner>);
 
 #[derive(Default)]
 pub(super) struct Inner {
-    pub desk: Option<Desk>,
+    pub desk: Option<RecoveryFolder>,
     /// What other windows left behind; nobody else finds it meanwhile.
-    pub left: Vec<Desk>,
+    pub left: Vec<RecoveryFolder>,
     /// Checksums of files, which hold as long as nothing about them has changed.
     pub files: HashMap<PathBuf, (Stamp, String)>,
     /// Streamlines beside sessions that were compared with those of the name.
@@ -38,7 +38,7 @@ impl Memory {
             return Ok(desk.session());
         }
         let root = recovery::root().ok_or("There is no home folder to save for recovery in")?;
-        let desk = Desk::new(&root).map_err(|e| e.to_string())?;
+        let desk = RecoveryFolder::new(&root).map_err(|e| e.to_string())?;
         let path = desk.session();
         inner.desk = Some(desk);
         Ok(path)

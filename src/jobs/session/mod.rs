@@ -13,7 +13,7 @@ pub use remake::{Remade, Remake, Tensors};
 use super::JobError;
 use crate::compute::{Backend, Control};
 use crate::data::{DataId, Mask, TensorField, Tractogram, Volume};
-use crate::io::{Remark, Told, session};
+use crate::io::{Remark, Reading, session};
 use crate::phantom;
 use crate::solvers::density;
 use crate::solvers::tractogram::selection::Edit;
@@ -32,7 +32,7 @@ pub use crate::io::session::{
 
 /// Which streamlines are kept beside the session; the others are made again from their recipe.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, serde::Serialize, serde::Deserialize)]
-pub enum Store {
+pub enum ResultStorage {
     Nothing,
     /// Up to 64 MB each.
     #[default]
@@ -40,7 +40,7 @@ pub enum Store {
     All,
 }
 
-impl Store {
+impl ResultStorage {
     /// Whether streamlines are kept beside the session; those of others are made again from their recipe.
     pub fn keeps(self, tractogram: &Tractogram) -> bool {
         match self {
@@ -112,7 +112,7 @@ impl Parsed {
 
 /// A session to be written.
 #[derive(Clone, Debug)]
-pub struct Draft {
+pub struct SessionDraft {
     pub content: Wording,
     pub computed_on: String,
     /// In the order of their numbers in the content.
@@ -123,7 +123,7 @@ pub struct Draft {
     pub results: Vec<ToSum>,
     /// Files that hold masks, by the masks' numbers.
     pub mask_files: Vec<(usize, PathBuf)>,
-    pub store: Store,
+    pub store: ResultStorage,
     /// Of the document; comes back in [`super::Saved`].
     pub revision: u64,
 }
@@ -217,7 +217,7 @@ pub enum Item {
     File {
         path: PathBuf,
         gradients: Vec<PathBuf>,
-        told: Told,
+        told: Reading,
         /// What was done to streamlines since.
         edits: Vec<Edit>,
         /// Where streamlines are wanted, too.
@@ -273,7 +273,7 @@ pub enum Restored {
     File {
         path: PathBuf,
         loaded: Loaded,
-        told: Told,
+        told: Reading,
         notes: Vec<Remark>,
         /// It is not what it was.
         changed: Option<Change>,
@@ -322,7 +322,7 @@ impl Restored {
 
 /// What an earlier window left behind.
 #[derive(Clone, PartialEq, Debug)]
-pub struct LeftBehind {
+pub struct RecoverableSession {
     pub session: PathBuf,
     /// Seconds since 1970.
     pub written_s: u64,
@@ -339,13 +339,13 @@ pub struct LeftBehind {
 pub enum SessionRequest {
     Save {
         path: PathBuf,
-        draft: Box<Draft>,
+        draft: Box<SessionDraft>,
         /// Checksum of the file that may be replaced; `None`: whatever is there may be.
         known: Option<String>,
     },
     /// Into this window's own folder.
     Autosave {
-        draft: Box<Draft>,
+        draft: Box<SessionDraft>,
     },
     /// `strict`: files are read even where size and age are the same.
     Read {
@@ -409,7 +409,7 @@ pub enum SessionOutput {
     },
     /// What no look before this one has found.
     LeftBehind {
-        found: Vec<LeftBehind>,
+        found: Vec<RecoverableSession>,
         /// Other processes hold more: windows that live, or killed ones that are not gone yet.
         held: bool,
     },

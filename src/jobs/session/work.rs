@@ -2,7 +2,7 @@
 
 use super::mask_files;
 use super::{
-    Draft, Found, Item, LeftBehind, Memory, NotRestored, Parser, ReadSession, Restored,
+    SessionDraft, Found, Item, RecoverableSession, Memory, NotRestored, Parser, ReadSession, Restored,
     RestoredLayers, Stored, StoredNumbers, ToSum, Unread,
 };
 use crate::compute::{Backend, Control};
@@ -27,14 +27,14 @@ use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 /// Sessions left behind that this window does not hold yet, and whether others hold more.
-pub fn left_behind(memory: &Memory) -> (Vec<LeftBehind>, bool) {
+pub fn left_behind(memory: &Memory) -> (Vec<RecoverableSession>, bool) {
     match recovery::root() {
         Some(root) => left_behind_in(&root, memory),
         None => (Vec::new(), false),
     }
 }
 
-fn left_behind_in(root: &Path, memory: &Memory) -> (Vec<LeftBehind>, bool) {
+fn left_behind_in(root: &Path, memory: &Memory) -> (Vec<RecoverableSession>, bool) {
     let mut found = Vec::new();
     for desk in recovery::left_behind(root) {
         let path = desk.session();
@@ -46,7 +46,7 @@ fn left_behind_in(root: &Path, memory: &Memory) -> (Vec<LeftBehind>, bool) {
             let list = session.content["document"][name].as_array();
             list.map_or(0, Vec::len)
         };
-        found.push(LeftBehind {
+        found.push(RecoverableSession {
             written_s: session.saved_s,
             name: session.content["document"]["name"]
                 .as_str()
@@ -67,7 +67,7 @@ fn left_behind_in(root: &Path, memory: &Memory) -> (Vec<LeftBehind>, bool) {
 /// A session file of what is there now.
 fn compose(
     path: &Path,
-    draft: &Draft,
+    draft: &SessionDraft,
     memory: &Memory,
     control: &Control,
 ) -> Result<SessionFile, String> {
@@ -207,7 +207,7 @@ pub enum Written {
 /// Writes a session; `known` is the checksum of what may be replaced, `None` where anything may be.
 pub fn write(
     path: &Path,
-    draft: &Draft,
+    draft: &SessionDraft,
     known: Option<&str>,
     memory: &Memory,
     control: &Control,
@@ -235,7 +235,7 @@ pub fn write(
 /// What is on the disk already is not written again.
 pub fn write_if_new(
     path: &Path,
-    draft: &Draft,
+    draft: &SessionDraft,
     memory: &Memory,
     control: &Control,
 ) -> Result<(), String> {
@@ -395,7 +395,7 @@ pub fn relocate(
 fn file(
     path: &Path,
     gradients: &[PathBuf],
-    told: &crate::io::Told,
+    told: &crate::io::Reading,
     control: &Control,
 ) -> Result<Restored, String> {
     match open(path, gradients, told, control)? {

@@ -1,7 +1,7 @@
 //! Layers of a session that were moved.
 
 use crate::data::Tractogram;
-use crate::io::ToldAffine;
+use crate::io::AffineReading;
 use crate::jobs::session::Restored;
 use crate::state::Document;
 use crate::state::document::{Content, LayerId};
@@ -11,7 +11,7 @@ use glam::DAffine3;
 impl SavedLayer {
     /// Where it was moved, from the world that its file says.
     pub(in crate::state) fn by(&self) -> Option<DAffine3> {
-        self.moved.as_ref().map(ToldAffine::of_rows)
+        self.moved.as_ref().map(AffineReading::of_rows)
     }
 
     /// Its streamlines there, where whoever read them has moved them.

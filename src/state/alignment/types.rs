@@ -12,7 +12,7 @@ use std::sync::Arc;
 
 /// What said where to.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
-pub enum How {
+pub enum AlignedBy {
     #[default]
     Hand,
     File,
@@ -65,7 +65,7 @@ impl Document {
     }
 
     /// Moves a layer so far from where its file says; an error is a sentence.
-    pub fn shift(&mut self, id: LayerId, by: DAffine3, how: How) -> Result<(), String> {
+    pub fn shift(&mut self, id: LayerId, by: DAffine3, how: AlignedBy) -> Result<(), String> {
         let Some(layer) = self.layer(id).filter(|_| self.can_move(id)) else {
             return Err(
                 "Only images, masks and streamlines that were opened can be moved".to_owned(),
@@ -91,7 +91,7 @@ impl Document {
     }
 
     /// Takes in what a layer is elsewhere.
-    pub fn lay(&mut self, id: LayerId, content: Content, by: DAffine3, how: How) {
+    pub fn lay(&mut self, id: LayerId, content: Content, by: DAffine3, how: AlignedBy) {
         let Some(origin) = self.layer(id).map(|l| l.origin) else {
             return;
         };
@@ -107,11 +107,11 @@ impl Document {
 
 /// Streamlines on their way to where they are moved: too many to be moved within a frame.
 #[derive(Clone, Copy, PartialEq, Debug)]
-pub struct Shifting {
+pub struct PendingTransform {
     pub layer: LayerId,
     /// From the world that the file says, mm.
     pub by: DAffine3,
-    pub how: How,
+    pub how: AlignedBy,
     pub phase: Phase,
     /// They are on their way, here or to a place before. None is cancelled for the next, or a hand that
     /// never rests would see nothing.
@@ -120,7 +120,7 @@ pub struct Shifting {
 
 impl State {
     /// A layer's streamlines on their way.
-    pub fn shifting(&self, id: LayerId) -> Option<&Shifting> {
+    pub fn shifting(&self, id: LayerId) -> Option<&PendingTransform> {
         self.session.shifting.iter().find(|s| s.layer == id)
     }
 
@@ -136,9 +136,9 @@ impl Document {
     pub fn moved_words(&self, id: LayerId) -> Option<String> {
         let moved = self.moved(id)?;
         let how = match moved.how {
-            How::Hand => "by hand",
-            How::File => "by a file",
-            How::Alignment => "by alignment",
+            AlignedBy::Hand => "by hand",
+            AlignedBy::File => "by a file",
+            AlignedBy::Alignment => "by alignment",
         };
         let (low, high) = self.unmoved(id)?.bounds().unwrap_or_default();
         let nudge = Nudge::of(moved.by, (low + high) * 0.5);

@@ -6,7 +6,7 @@ use crate::state::action::Phase;
 use crate::state::alignment::jobs::{
     ALIGN, AffineRead, AlignImages, Aligned, Fixed, MOVE_STREAMLINES, MoveStreamlines, ReadAffine,
 };
-use crate::state::alignment::{How, Shifting};
+use crate::state::alignment::{AlignedBy, PendingTransform};
 use crate::state::core::words::THIN;
 use crate::state::document::{Content, LayerId};
 use crate::state::session::Severity;
@@ -21,7 +21,7 @@ const MOVE: &str = "Move image";
 pub fn shift(
     state: &mut State,
     layer: LayerId,
-    (by, how): (DAffine3, How),
+    (by, how): (DAffine3, AlignedBy),
     phase: Phase,
     effects: &mut Vec<Effect>,
 ) {
@@ -34,7 +34,7 @@ pub fn shift(
             // They are there: the hand lets go.
             return state.history.close();
         }
-        let wanted = Shifting {
+        let wanted = PendingTransform {
             layer,
             by,
             how,
@@ -56,7 +56,7 @@ pub fn shift(
         failed = document.shift(layer, by, how).err();
     });
     match failed {
-        Some(why) => state.session.say(Severity::Error, why),
+        Some(why) => state.session.notify(Severity::Error, why),
         None => state.session.status = lies(&state.document, layer),
     }
     // A mask that is moved is the fit's no more.
@@ -94,7 +94,7 @@ pub fn follow(state: &mut State, effects: &mut Vec<Effect>) {
 
 /// Streamlines of this layer are not to be moved any more; without one, none are.
 pub fn leave(state: &mut State, layer: Option<LayerId>, effects: &mut Vec<Effect>) {
-    let left = |s: &Shifting| layer.is_none_or(|id| s.layer == id);
+    let left = |s: &PendingTransform| layer.is_none_or(|id| s.layer == id);
     let all = &mut state.session.shifting;
     if all.iter().any(|s| s.running && left(s)) {
         effects.push(Effect::Cancel(MOVE_STREAMLINES));
@@ -145,7 +145,7 @@ fn lies(document: &Document, layer: LayerId) -> String {
 }
 
 fn refuse(state: &mut State) {
-    state.session.say(
+    state.session.notify(
         Severity::Information,
         "Only images, masks and streamlines that were opened can be moved: the scan, and what was computed \
          from it, stay",
@@ -174,7 +174,7 @@ pub fn align(state: &mut State, layer: LayerId, effects: &mut Vec<Effect>) {
         (document.unmoved(layer), fixed(document, layer))
     else {
         let sentence = "An image can be aligned to a scan or another image: open that first";
-        return state.session.say(Severity::Information, sentence);
+        return state.session.notify(Severity::Information, sentence);
     };
     let fixed = match &fixed.content {
         Content::Scan {
@@ -207,7 +207,7 @@ pub fn aligned(state: &mut State, aligned: &Aligned, effects: &mut Vec<Effect>) 
         "Aligned: it lies best where it is".clone_into(&mut state.session.status);
         return;
     }
-    let moved = (output.moved, How::Alignment);
+    let moved = (output.moved, AlignedBy::Alignment);
     shift(state, layer, moved, Phase::Done, effects);
     state.session.status = format!(
         "Aligned: moved by {:.1}{THIN}mm, turned by {:.1}°; mutual information {:.3}, was {:.3}",
@@ -244,7 +244,7 @@ pub fn read(state: &mut State, read: AffineRead, effects: &mut Vec<Effect>) {
     if state.document.layer(layer).is_none() {
         return;
     }
-    shift(state, layer, (read.by, How::File), Phase::Done, effects);
+    shift(state, layer, (read.by, AlignedBy::File), Phase::Done, effects);
     if state.document.moved(layer).is_some() {
         "Moved as the file says".clone_into(&mut state.session.status);
     }

@@ -260,20 +260,20 @@ impl<K: LiveKey, V> Live<K, V> {
 
 /// Values that are the same only if they are the very same.
 #[derive(Debug)]
-pub struct ByPtr<T>(pub Arc<[T]>);
+pub struct SameArc<T>(pub Arc<[T]>);
 
-impl<T> Clone for ByPtr<T> {
+impl<T> Clone for SameArc<T> {
     fn clone(&self) -> Self {
         Self(self.0.clone())
     }
 }
 
-impl<T> PartialEq for ByPtr<T> {
+impl<T> PartialEq for SameArc<T> {
     fn eq(&self, other: &Self) -> bool {
         Arc::ptr_eq(&self.0, &other.0)
     }
 }
 
-impl<T> LiveKey for ByPtr<T> {}
+impl<T> LiveKey for SameArc<T> {}
 
 impl<K: LiveKey> LiveKey for Vec<K> {}

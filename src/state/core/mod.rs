@@ -3,5 +3,5 @@
 pub mod camera;
 pub mod history;
 pub mod live;
-pub(in crate::state) mod packed;
+pub(in crate::state) mod compact_masks;
 pub mod words;

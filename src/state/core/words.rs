@@ -4,7 +4,7 @@ pub mod mask;
 
 pub use crate::data::words::{THIN, count, counted, grouped, plural};
 
-use crate::solvers::curves::{Fate, Match, Output, Params, StopReason};
+use crate::solvers::curves::{SeedOutcome, Match, Output, Params, StopReason};
 
 /// `1 streamline`, `81 920 streamlines`.
 pub fn streamlines(n: u64) -> String {
@@ -95,34 +95,34 @@ pub fn decimals_of(range: f64) -> i32 {
 
 /// Why no streamline was kept: the most frequent fate, in words; `mask`: what the tensors are within.
 /// `None` if one was, or none asked for.
-pub fn none_kept(output: &Output, params: &Params, mask: &str) -> Option<(String, Fate)> {
-    let fate = |fate: Fate| output.fates[fate as usize];
+pub fn none_kept(output: &Output, params: &Params, mask: &str) -> Option<(String, SeedOutcome)> {
+    let fate = |fate: SeedOutcome| output.fates[fate as usize];
     let all = output.fates.iter().sum::<u64>();
-    if fate(Fate::Kept) > 0 || all == 0 {
+    if fate(SeedOutcome::Kept) > 0 || all == 0 {
         return None;
     }
     let fates = [
-        Fate::MissedTargets,
-        Fate::MissedInclude,
-        Fate::TouchedExclude,
-        Fate::TooShort,
-        Fate::NoStart,
+        SeedOutcome::MissedTargets,
+        SeedOutcome::MissedInclude,
+        SeedOutcome::TouchedExclude,
+        SeedOutcome::TooShort,
+        SeedOutcome::NoStart,
     ];
     let worst = fates.into_iter().max_by_key(|f| fate(*f))?;
-    let started = all - fate(Fate::NoStart);
+    let started = all - fate(SeedOutcome::NoStart);
     let of = |all: u64| format!("{} of {}", count(fate(worst)), count(all));
     let some = (fate(worst) < started).then(|| format!("{} streamlines", of(started)));
     let words = match (worst, some) {
-        (Fate::MissedTargets, None) => "No streamline reaches a target".to_owned(),
-        (Fate::MissedTargets, Some(of)) => format!("{of} reach no target"),
-        (Fate::MissedInclude, None) => match params.includes {
+        (SeedOutcome::MissedTargets, None) => "No streamline reaches a target".to_owned(),
+        (SeedOutcome::MissedTargets, Some(of)) => format!("{of} reach no target"),
+        (SeedOutcome::MissedInclude, None) => match params.includes {
             Match::All => "No streamline passes through every include region".to_owned(),
             Match::Any => "No streamline passes through any include region".to_owned(),
         },
-        (Fate::MissedInclude, Some(of)) => format!("{of} miss an include region"),
-        (Fate::TouchedExclude, None) => "Every streamline touches an exclude region".to_owned(),
-        (Fate::TouchedExclude, Some(of)) => format!("{of} touch an exclude region"),
-        (Fate::TooShort, some) => {
+        (SeedOutcome::MissedInclude, Some(of)) => format!("{of} miss an include region"),
+        (SeedOutcome::TouchedExclude, None) => "Every streamline touches an exclude region".to_owned(),
+        (SeedOutcome::TouchedExclude, Some(of)) => format!("{of} touch an exclude region"),
+        (SeedOutcome::TooShort, some) => {
             let least = with_unit(&fixed(params.min_length_mm, 0), "mm");
             match some {
                 None => format!("Every streamline is shorter than {least}"),
@@ -143,7 +143,7 @@ pub fn none_kept(output: &Output, params: &Params, mask: &str) -> Option<(String
 /// Why nothing started, as the end of a sentence; `None` where something did, or no seed was tried.
 pub fn none_started(output: &Output, min_fa: Option<f64>, mask: &str) -> Option<String> {
     let tried = output.fates.iter().sum::<u64>();
-    let none = tried > 0 && output.fates[Fate::NoStart as usize] == tried;
+    let none = tried > 0 && output.fates[SeedOutcome::NoStart as usize] == tried;
     none.then(|| why_no_start(output, min_fa, mask))
 }
 
@@ -162,7 +162,7 @@ fn why_no_start(output: &Output, min_fa: Option<f64>, mask: &str) -> String {
 /// [`none_kept`].
 pub fn none_passed(output: &Output, targets: &[&str], mask: &str) -> String {
     let all: u64 = output.fates.iter().sum();
-    if output.fates[Fate::NoStart as usize] == all {
+    if output.fates[SeedOutcome::NoStart as usize] == all {
         let why = why_no_start(output, None, mask);
         return format!("No ray starts: {why}; move the seed into the brain");
     }
@@ -174,9 +174,9 @@ pub fn none_passed(output: &Output, targets: &[&str], mask: &str) -> String {
     let shot = count(all);
     // What reached its goal and was dropped all the same.
     let dropped: Vec<(u64, &str)> = [
-        (Fate::MissedInclude, "miss an include region"),
-        (Fate::TouchedExclude, "touch an exclude region"),
-        (Fate::TooShort, "are shorter than the smallest length"),
+        (SeedOutcome::MissedInclude, "miss an include region"),
+        (SeedOutcome::TouchedExclude, "touch an exclude region"),
+        (SeedOutcome::TooShort, "are shorter than the smallest length"),
     ]
     .into_iter()
     .map(|(fate, why)| (output.fates[fate as usize], why))

@@ -1,7 +1,7 @@
 //! Density maps in a session: not the values, but what they are of.
 
 use crate::data::{AffineSource, Grid};
-use crate::io::ToldAffine;
+use crate::io::AffineReading;
 use crate::solvers::density::{On, Params};
 use crate::state::LayerId;
 use crate::state::document::DensityMap;
@@ -59,8 +59,8 @@ pub fn grid_of(saved: &SavedGrid) -> Result<Arc<Grid>, String> {
 
 /// The rows of a move; `None` for one that moves nothing.
 pub fn rows(by: DAffine3) -> Option<[f64; 12]> {
-    match ToldAffine::matrix(by) {
-        ToldAffine::Matrix(rows) if by != DAffine3::IDENTITY => Some(rows),
+    match AffineReading::matrix(by) {
+        AffineReading::Matrix(rows) if by != DAffine3::IDENTITY => Some(rows),
         _ => None,
     }
 }
@@ -81,7 +81,7 @@ pub fn read(saved: &SavedDensity) -> Result<Mapping, String> {
         by: saved
             .moved
             .as_ref()
-            .map_or(DAffine3::IDENTITY, ToldAffine::of_rows),
+            .map_or(DAffine3::IDENTITY, AffineReading::of_rows),
         on,
         params: saved.params.clone(),
     })

@@ -8,7 +8,7 @@ use crate::state::core::words::THIN;
 use crate::state::density::jobs::{MapDensity, Mapped};
 use crate::state::density::{Value, Wanted, words};
 use crate::state::document::{Content, DensityMap, Display, Layer, LayerId};
-use crate::state::session::{Curves, Severity};
+use crate::state::session::{CurveParams, Severity};
 use crate::state::track::kept;
 use crate::state::update::edit;
 use crate::state::{Document, Effect, State, defaults};
@@ -19,11 +19,11 @@ use std::sync::Arc;
 pub fn sent(document: &Document, layer: LayerId) -> Option<u64> {
     let made = document.made(layer)?;
     match &made.curves {
-        Curves::Streamlines(params) => match params.seeding {
+        CurveParams::Streamlines(params) => match params.seeding {
             Seeding::Random { count } => Some((count * params.repetitions.unwrap_or(1)) as u64),
             Seeding::Grid { .. } | Seeding::PerVoxel { .. } => None,
         },
-        Curves::Rays(..) => None,
+        CurveParams::Rays(..) => None,
     }
 }
 
@@ -54,7 +54,7 @@ pub fn map(state: &mut State, layer: Option<LayerId>, wanted: Wanted, effects: &
     };
     let sent = live_sent.or_else(|| sent(&state.document, layer.id));
     if wanted.value() == Value::Share && sent.is_none() {
-        state.session.say(
+        state.session.notify(
             Severity::Information,
             "Nobody knows how many streamlines were sent for these: map counts instead",
         );
@@ -90,7 +90,7 @@ fn basis(document: &Document) -> Option<(Arc<crate::data::Grid>, Option<PathBuf>
 pub fn done(state: &mut State, mapped: Mapped) {
     let of = LayerId(mapped.layer);
     let Some(source) = state.document.layer(of).cloned() else {
-        state.session.say(
+        state.session.notify(
             Severity::Information,
             "The streamlines were deleted while they were mapped, so the map was dropped",
         );

@@ -271,7 +271,7 @@ pub struct PlanToConvert {
     /// The image whose grid the streamlines are from.
     pub reference: Option<PathBuf>,
     /// About the input.
-    pub told: io::Told,
+    pub told: io::Reading,
 }
 
 impl Job for PlanToConvert {

@@ -94,7 +94,7 @@ pub fn opened(state: &mut State, file: OpenedFile, effects: &mut Vec<Effect>) {
     let lines_alone = state.document.lines_alone().is_some();
     for note in &notes {
         let text = format!("{note}: {}", path.display());
-        state.session.say(Severity::from(note), text);
+        state.session.notify(Severity::from(note), text);
     }
     let kind = match &loaded {
         Loaded::Tractogram(_) => RecentKind::Streamlines,
@@ -162,7 +162,7 @@ pub fn opened(state: &mut State, file: OpenedFile, effects: &mut Vec<Effect>) {
         }
     }
     if let Some(sentence) = passed_over {
-        state.session.say(Severity::Information, sentence);
+        state.session.notify(Severity::Information, sentence);
     }
     if first {
         state.document.name = name;
@@ -199,7 +199,7 @@ pub fn found(state: &mut State, folder: Folder, effects: &mut Vec<Effect>) {
             counted(folder.unreadable.len(), "folder"),
             first.display()
         );
-        state.session.say(Severity::Warning, text);
+        state.session.notify(Severity::Warning, text);
     }
     let visits = folder.visits();
     state.session.folder = Some(Arc::new(folder));
@@ -229,7 +229,7 @@ pub fn open_visit(state: &mut State, number: usize, effects: &mut Vec<Effect>) {
         text += &format!("; {} can be opened by name", counted(left, "more file"));
     }
     let text = format!("{text}: {}", folder.path.display());
-    state.session.say(Severity::Information, text);
+    state.session.notify(Severity::Information, text);
     state.session.together = chosen.iter().map(|f| f.path.clone()).collect();
     for file in chosen {
         // Those beside it are found anyway, and the recipe stays short.

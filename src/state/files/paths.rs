@@ -2,14 +2,14 @@
 
 use crate::jobs::{Delivery, PathAnswer, PathCheck, Receive, Unfinished};
 use crate::state::core::live::{Live, LiveKey, Order, Pace};
-use crate::state::session::Exports;
+use crate::state::session::RecentExports;
 use crate::state::update::ended;
 use crate::state::{Effect, State};
 
 #[derive(Clone, Debug, Default)]
 pub struct Paths {
     /// The places before the present export: a place that took no file is not remembered.
-    pub exports_before: Option<Exports>,
+    pub exports_before: Option<RecentExports>,
     answer: Live<PathCheck, PathAnswer>,
     /// The number of the question that failed.
     failed: Option<u64>,

@@ -5,7 +5,7 @@ use crate::solvers::commit::Params;
 use crate::solvers::commit::model::Intra;
 use crate::solvers::commit::solver::Ended;
 use crate::state::core::words::count;
-use crate::state::filter::{Lesion, Times, Weighed};
+use crate::state::filter::{VirtualLesion, Times, Weighed};
 use crate::state::methods::Citations;
 use crate::state::streamlines::lines_of;
 use crate::state::{Layer, State};
@@ -108,7 +108,7 @@ fn one(state: &State, layer: &Layer, weighed: &Weighed, citations: &mut Citation
     text
 }
 
-fn without(lesion: &Lesion) -> String {
+fn without(lesion: &VirtualLesion) -> String {
     let [before, after] = lesion.rmse;
     format!(
         " Without {} ({}), the other weights fitted again, the root mean square error was {after:.4} \

@@ -3,11 +3,11 @@
 pub(in crate::state) mod changes;
 pub mod jobs;
 pub(in crate::state) mod methods;
-pub(in crate::state) mod reach;
+pub(in crate::state) mod inputs;
 pub mod recipe;
 pub(in crate::state) mod saved;
 mod types;
 pub(in crate::state) mod update;
-pub(in crate::state) mod working;
+pub(in crate::state) mod runtime;
 
 pub use types::*;

@@ -9,7 +9,7 @@ use crate::state::density::saved::{grid_of, saved_grid};
 use crate::state::document::{Content, Layer, LayerId};
 use crate::state::filter::{MapOf, WEIGHT, Weighed, sorted};
 use crate::state::recipes::weight_fit;
-use crate::state::regions::saved::{Lacking, LackingWeights, leave_out};
+use crate::state::regions::saved::{MissingRegion, MissingWeights, leave_out};
 use crate::state::sessions::saved::write::Lists;
 use crate::state::sessions::saved::{
     SavedDocument, SavedLayer, SavedOrigin, SavedWeightMap, SavedWeights,
@@ -45,7 +45,7 @@ impl Lists<'_> {
         let lines = lines_of(layer)?.id();
         let mut left_out = document.left_out.iter();
         let (lacking, read) = left_out.find_map(|left| match &left.what {
-            Lacking::Weights(w) if w.layer == layer.id && w.lines == Some(lines) => {
+            MissingRegion::Weights(w) if w.layer == layer.id && w.lines == Some(lines) => {
                 Some((w, &left.read))
             }
             _ => None,
@@ -82,13 +82,13 @@ pub(in crate::state) fn attach(
     put_on(document, read, layer, saved).map_err(|why| {
         let id = LayerId(layer.id);
         let lines = document.layer(id).and_then(|l| lines_of(l));
-        let lacking = LackingWeights {
+        let lacking = MissingWeights {
             layer: id,
             of: layer.name.clone(),
             lines: lines.map(|lines| lines.id()),
             saved: (**saved).clone(),
         };
-        leave_out(document, read, Lacking::Weights(Box::new(lacking)), why);
+        leave_out(document, read, MissingRegion::Weights(Box::new(lacking)), why);
         let left = document.left_out.last();
         left.map_or_else(String::new, |left| left.sentence())
     })

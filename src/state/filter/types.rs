@@ -1,8 +1,8 @@
 //! Filtering: which streamlines explain the scan's signal. What a fit is of, what came of it, what is on its
 //! way.
 
-pub use crate::state::filter::reach::{Explained, weight};
-pub use crate::state::filter::working::{Aim, Apart, FilterKey, Held, Running, SumKey, Working};
+pub use crate::state::filter::inputs::{Explained, weight};
+pub use crate::state::filter::runtime::{FitPurpose, ExtraBundle, WeightsKey, PreviousFit, Running, SumKey, FilterRuntime};
 
 use crate::data::region::RegionId;
 use crate::data::{DataId, keyed};
@@ -217,7 +217,7 @@ pub struct WeightFit {
 
 /// What a fit was of, by layers.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
-pub struct FitOf {
+pub struct FitInputs {
     pub scan: LayerId,
     pub mask: Option<LayerId>,
     pub peaks: Option<LayerId>,
@@ -228,7 +228,7 @@ pub struct FitOf {
 
 /// What is said about a fit.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
-pub struct Figures {
+pub struct FitStatistics {
     pub streamlines: u64,
     pub outside: u64,
     pub single_points: u64,
@@ -252,7 +252,7 @@ pub struct Figures {
 
 /// How much worse the signal is explained without some streamlines.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
-pub struct Lesion {
+pub struct VirtualLesion {
     pub name: String,
     pub streamlines: u64,
     /// Before and after; the other weights are fitted again.
@@ -264,7 +264,7 @@ pub struct Lesion {
     pub ended: Ended,
 }
 
-impl Lesion {
+impl VirtualLesion {
     /// How much more is not explained: in their voxels, else in all; %.
     pub fn percent(&self) -> f64 {
         let [before, after] = self.there.map_or(self.rmse, |there| there.rmse);
@@ -280,13 +280,13 @@ pub struct Weighed {
     pub of: DataId,
     /// The streamlines before they had weights.
     pub lines: DataId,
-    pub from: FitOf,
-    pub figures: Figures,
+    pub from: FitInputs,
+    pub figures: FitStatistics,
     /// The objective after each iteration, from the start's on.
     pub curve: Arc<[f64]>,
     /// The weights above 0, ascending.
     pub sorted: Arc<[f32]>,
-    pub lesions: Vec<Lesion>,
+    pub lesions: Vec<VirtualLesion>,
 }
 
 impl Weighed {
@@ -327,7 +327,7 @@ pub fn sorted(weights: &[f32]) -> Arc<[f32]> {
 
 /// Streamlines that a fit is to do without.
 #[derive(Clone, PartialEq, Debug)]
-pub enum Lesioned {
+pub enum VirtualLesionResult {
     /// One of the streamlines' groups.
     Group(String),
     Chosen,
@@ -408,7 +408,7 @@ pub enum FilterAction {
     ShowGroup(Option<String>),
     /// Shows one map alone, or none of them.
     ShowMap(Option<WeightMap>),
-    Lesion(Lesioned),
+    Lesion(VirtualLesionResult),
     /// The streamlines that stay as a layer of their own.
     Keep,
     Save {

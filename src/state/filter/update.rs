@@ -1,6 +1,6 @@
 //! Filtering: what is asked of the streamlines and the scan, and what comes of it.
 
-mod put;
+mod apply_fit;
 mod sums;
 mod told;
 
@@ -19,10 +19,10 @@ use crate::state::filter::jobs::{
 };
 pub use crate::state::filter::update::told::told;
 use crate::state::filter::{
-    Aim, FilterAction, FilterFile, FilterKey, FitOf, Lesioned, Running, Shown, Times, WEIGHT,
+    FitPurpose, FilterAction, FilterFile, WeightsKey, FitInputs, VirtualLesionResult, Running, Shown, Times, WEIGHT,
     WeightMap,
 };
-use crate::state::session::{Exports, GuideStep, Severity};
+use crate::state::session::{RecentExports, TourStep, Severity};
 use crate::state::streamlines::lines_of;
 use crate::state::streamlines::update::keep_marked;
 use crate::state::{Document, Effect, State, Task, pathways};
@@ -68,12 +68,12 @@ pub fn act(state: &mut State, action: FilterAction, effects: &mut Vec<Effect>) {
             let gradients = explained.and_then(|(_, _, gradients)| gradients.cloned());
             effects.push(Effect::submit(ReadScheme { path, gradients }));
         }
-        FilterAction::Run => run(state, Aim::Weights, Excluded::Nobody, false, effects),
-        FilterAction::RunAnew => run(state, Aim::Weights, Excluded::Nobody, true, effects),
+        FilterAction::Run => run(state, FitPurpose::Weights, Excluded::Nobody, false, effects),
+        FilterAction::RunAnew => run(state, FitPurpose::Weights, Excluded::Nobody, true, effects),
         FilterAction::Stop => effects.push(Effect::Cancel(FIT_WEIGHTS)),
         FilterAction::Show(shown) => {
             let Some(id) = weighed(state) else {
-                return state.session.say(Severity::Information, NONE_YET);
+                return state.session.notify(Severity::Information, NONE_YET);
             };
             edit(state, shown.name(), false, |d| d.show_by_weight(id, shown));
         }
@@ -83,7 +83,7 @@ pub fn act(state: &mut State, action: FilterAction, effects: &mut Vec<Effect>) {
         FilterAction::Lesion(what) => lesion(state, what, effects),
         FilterAction::Keep => keep(state, effects),
         FilterAction::Save { what, path } => {
-            exported(state, Exports::TRACKS, &path, effects);
+            exported(state, RecentExports::TRACKS, &path, effects);
             save(state, &what, path, effects);
         }
     }
@@ -108,7 +108,7 @@ fn cut(state: &mut State, least: f32, phase: Phase) {
         d.show_by_weight(id, shown);
     });
     if phase == Phase::Done {
-        state.session.guide_done(GuideStep::Weigh);
+        state.session.guide_done(TourStep::Weigh);
     }
 }
 
@@ -141,13 +141,13 @@ fn show_map(state: &mut State, map: Option<&WeightMap>) {
 }
 
 /// All that is built before a fit follows from.
-pub fn key(state: &State) -> Option<FilterKey> {
+pub fn key(state: &State) -> Option<WeightsKey> {
     let document = &state.document;
     let (_, lines) = document.filtered()?;
     let (_, scan, _) = document.explained()?;
     let params = document.filter_params();
     let timed = params.model.needs_timing();
-    Some(FilterKey {
+    Some(WeightsKey {
         lines: lines.clone(),
         scan: scan.id(),
         mask: document.filter_mask().map(|(_, mask)| mask.id()),
@@ -168,7 +168,7 @@ pub fn key(state: &State) -> Option<FilterKey> {
 pub fn request(
     document: &Document,
     lines: &Tractogram,
-    from: &FitOf,
+    from: &FitInputs,
 ) -> Result<FitWeights, &'static str> {
     let layer = |id: LayerId| document.layer(id);
     let scan = layer(from.scan).ok_or("its scan is not there")?;
@@ -210,9 +210,9 @@ pub fn request(
     })
 }
 
-fn of(state: &State, key: &FilterKey) -> Option<FitOf> {
+fn of(state: &State, key: &WeightsKey) -> Option<FitInputs> {
     let document = &state.document;
-    Some(FitOf {
+    Some(FitInputs {
         scan: document.explained()?.0.id,
         mask: document.filter_mask().map(|(layer, _)| layer.id),
         peaks: document.filter_peaks().map(|(layer, _)| layer.id),
@@ -225,7 +225,7 @@ fn of(state: &State, key: &FilterKey) -> Option<FitOf> {
     })
 }
 
-fn run(state: &mut State, aim: Aim, without: Excluded, anew: bool, effects: &mut Vec<Effect>) {
+fn run(state: &mut State, aim: FitPurpose, without: Excluded, anew: bool, effects: &mut Vec<Effect>) {
     if let Some(why) = state.cannot_filter() {
         return state.session.refused(FIT_WEIGHTS, why);
     }
@@ -264,14 +264,14 @@ fn run(state: &mut State, aim: Aim, without: Excluded, anew: bool, effects: &mut
             request.left = Some(std::mem::replace(&mut request.tractogram, whole));
             running.lines = held.key.lines.clone();
         }
-        if matches!(aim, Aim::Lesion(_)) {
+        if matches!(aim, FitPurpose::Lesion(_)) {
             request.before = Some(held.rmse.clone());
         }
     }
-    if matches!(aim, Aim::Lesion(_)) && !reused {
+    if matches!(aim, FitPurpose::Lesion(_)) && !reused {
         let sentence =
             "The fit that a bundle is taken out of says what the bundle adds: run the fit first";
-        return state.session.say(Severity::Information, sentence);
+        return state.session.notify(Severity::Information, sentence);
     }
     let working = &mut state.session.filter;
     if !reused {
@@ -298,33 +298,33 @@ fn before(curve: &Curve) -> usize {
 }
 
 /// Fits the others without some streamlines.
-fn lesion(state: &mut State, what: Lesioned, effects: &mut Vec<Effect>) {
+fn lesion(state: &mut State, what: VirtualLesionResult, effects: &mut Vec<Effect>) {
     let Some((layer, lines)) = state.document.filtered() else {
         return;
     };
     let (id, n) = (layer.id, lines.len());
     let named = match &what {
-        Lesioned::Group(name) => lines.groups.get(name).map(|members| {
+        VirtualLesionResult::Group(name) => lines.groups.get(name).map(|members| {
             let mut marks = vec![false; n];
             for member in members.iter() {
                 marks[*member as usize] = true;
             }
             (name.clone(), Excluded::Marked(marks.into()))
         }),
-        Lesioned::Chosen => state.chosen().filter(|c| c.layer == id).map(|chosen| {
+        VirtualLesionResult::Chosen => state.chosen().filter(|c| c.layer == id).map(|chosen| {
             let name = match chosen.count {
                 1 => "the chosen streamline".to_owned(),
                 many => counted(many, "chosen streamline"),
             };
             (name, Excluded::Marked(chosen.marks.0.clone()))
         }),
-        Lesioned::Region(region) => state.document.region(*region).map(|r| {
+        VirtualLesionResult::Region(region) => state.document.region(*region).map(|r| {
             (
                 format!("what passes {}", r.name),
                 Excluded::Through((**r).clone()),
             )
         }),
-        Lesioned::Pathway(of) => pathways::update::one(state, *of).map(|(found, epsilon, name)| {
+        VirtualLesionResult::Pathway(of) => pathways::update::one(state, *of).map(|(found, epsilon, name)| {
             (
                 format!("what passes {name}"),
                 Excluded::Along(found, epsilon),
@@ -333,15 +333,15 @@ fn lesion(state: &mut State, what: Lesioned, effects: &mut Vec<Effect>) {
     };
     let Some((name, without)) = named else {
         let sentence = "There is nothing to leave out: choose streamlines, or place a region";
-        return state.session.say(Severity::Information, sentence);
+        return state.session.notify(Severity::Information, sentence);
     };
-    run(state, Aim::Lesion(name), without, false, effects);
+    run(state, FitPurpose::Lesion(name), without, false, effects);
 }
 
 /// What the cut leaves, as a layer.
 fn keep(state: &mut State, effects: &mut Vec<Effect>) {
     let Some(id) = weighed(state) else {
-        return state.session.say(Severity::Information, NONE_YET);
+        return state.session.notify(Severity::Information, NONE_YET);
     };
     let marks = marks(state, id);
     keep_marked(state, id, &marks, effects);
@@ -359,7 +359,7 @@ fn marks(state: &State, id: LayerId) -> Vec<bool> {
 fn save(state: &mut State, what: &FilterFile, path: PathBuf, effects: &mut Vec<Effect>) {
     let found = weighed(state).and_then(|id| state.document.layer(id).cloned());
     let Some(layer) = found else {
-        return state.session.say(Severity::Information, NONE_YET);
+        return state.session.notify(Severity::Information, NONE_YET);
     };
     let Some(tractogram) = lines_of(&layer).cloned() else {
         return;
@@ -399,7 +399,7 @@ fn save(state: &mut State, what: &FilterFile, path: PathBuf, effects: &mut Vec<E
         }
     };
     effects.push(effect);
-    state.session.guide_done(GuideStep::Save);
+    state.session.guide_done(TourStep::Save);
 }
 
 /// Asks what a fit would take and what bundles explain, and fits what was edited anew.
@@ -423,7 +423,7 @@ pub fn follow(state: &mut State, effects: &mut Vec<Effect>) {
 }
 
 /// Fits what was edited from the last weights.
-fn again(state: &mut State, key: &FilterKey, effects: &mut Vec<Effect>) {
+fn again(state: &mut State, key: &WeightsKey, effects: &mut Vec<Effect>) {
     let Some((layer, lines)) = state.document.filtered() else {
         return;
     };
@@ -437,7 +437,7 @@ fn again(state: &mut State, key: &FilterKey, effects: &mut Vec<Effect>) {
         held.layer == id && held.key.same_model(key) && some
     });
     if old && fewer && state.session.filter.failed.is_none() && !fitting(state) {
-        run(state, Aim::Again, Excluded::Nobody, false, effects);
+        run(state, FitPurpose::Again, Excluded::Nobody, false, effects);
     }
 }
 
@@ -468,7 +468,7 @@ pub fn scheme(state: &mut State, scheme: Scheme) {
     edit(state, "Gradient timing", false, |d| d.filter.times = times);
     state.session.status = said;
     for note in scheme.notes {
-        state.session.say(Severity::Warning, note);
+        state.session.notify(Severity::Warning, note);
     }
 }
 
@@ -481,8 +481,8 @@ pub fn done(state: &mut State, committed: CommitFit) {
     let stopped = committed.fit.ended == Ended::Cancelled;
     learn(state, &running, &committed);
     let said = match running.aim.clone() {
-        Aim::Weights | Aim::Again => put::weights(state, running, committed),
-        Aim::Lesion(name) => put::lesion(state, &running, name, &committed),
+        FitPurpose::Weights | FitPurpose::Again => apply_fit::weights(state, running, committed),
+        FitPurpose::Lesion(name) => apply_fit::lesion(state, &running, name, &committed),
     };
     if let Some(said) = said {
         let said = match stopped {

@@ -4,7 +4,7 @@ use crate::data::appearance::Transfer;
 use crate::state::Document;
 use crate::state::changes::looks::{colour, cut};
 use crate::state::changes::{Fields, of_thing, renamed, things};
-use crate::state::pathways::{KeptPathway, Settings, Shown};
+use crate::state::pathways::{KeptPathway, PathwaySettings, Shown};
 use std::sync::Arc;
 
 pub fn changed(before: &Document, after: &Document) -> Vec<String> {
@@ -23,7 +23,7 @@ pub fn changed(before: &Document, after: &Document) -> Vec<String> {
     all
 }
 
-fn controls(settings: &Settings) -> Fields {
+fn controls(settings: &PathwaySettings) -> Fields {
     let mut fields = Fields::default();
     fields.number("Pathway width ε", settings.epsilon * 100.0, 1, "%");
     fields.rows(&settings.params.metric, &[]);

@@ -4,7 +4,7 @@ use crate::data::Role;
 use crate::solvers::eikonal::LocalSolver;
 use crate::solvers::metric::Cost;
 use crate::state::methods::{Citations, named};
-use crate::state::pathways::{Asked, PathwayResult};
+use crate::state::pathways::{PathwayKey, PathwayResult};
 use crate::state::{State, Task};
 use std::fmt::Write as _;
 
@@ -29,9 +29,9 @@ pub(in crate::state) fn pathways(state: &State, citations: &mut Citations) -> St
     let live = live.map(|found| (&**found, state.document.pathways.epsilon, None));
     let mut told: Vec<(&PathwayResult, f64, Vec<&str>)> = Vec::new();
     for (found, epsilon, name) in kept.chain(live) {
-        let asked = Asked::of(found);
+        let asked = PathwayKey::of(found);
         let alike =
-            |t: &&mut (&PathwayResult, f64, Vec<&str>)| t.1 == epsilon && Asked::of(t.0) == asked;
+            |t: &&mut (&PathwayResult, f64, Vec<&str>)| t.1 == epsilon && PathwayKey::of(t.0) == asked;
         match told.iter_mut().find(alike) {
             Some((.., names)) => names.extend(name),
             None => told.push((found, epsilon, name.into_iter().collect())),

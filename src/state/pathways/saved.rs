@@ -4,9 +4,9 @@ use crate::jobs::session::ReadSession;
 use crate::state::Document;
 use crate::state::document::{FitMask, LayerId};
 use crate::state::origin::{OriginId, Origins, TensorFit};
-use crate::state::pathways::{AmongPairs, KeptPathway, Settings};
+use crate::state::pathways::{AmongPairs, KeptPathway, PathwaySettings};
 use crate::state::recipe::Source;
-use crate::state::regions::saved::{Lacking, leave_out, region};
+use crate::state::regions::saved::{MissingRegion, leave_out, region};
 use crate::state::sessions::saved::write::Lists;
 use crate::state::sessions::saved::{
     SavedBasis, SavedDocument, SavedMask, SavedPathway, SavedSource,
@@ -84,7 +84,7 @@ pub(in crate::state) fn put(
         let (fit, regions) = match made.and_then(|made| sound.map(|()| made)) {
             Ok(made) => made,
             Err(why) => {
-                leave_out(document, read, Lacking::Pathway(Box::new(one.clone())), why);
+                leave_out(document, read, MissingRegion::Pathway(Box::new(one.clone())), why);
                 continue;
             }
         };
@@ -94,7 +94,7 @@ pub(in crate::state) fn put(
             name: one.name.clone(),
             colour: one.colour,
             visible: one.visible,
-            epsilon: match Settings::EPSILON.contains(&epsilon) {
+            epsilon: match PathwaySettings::EPSILON.contains(&epsilon) {
                 true => epsilon,
                 false => document.pathways.epsilon,
             },

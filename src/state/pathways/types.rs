@@ -12,7 +12,7 @@ use crate::state::document::{Document, LayerId};
 use crate::state::origin::OriginId;
 use crate::state::pathways::jobs::{Compared, KnownPairs, PATHWAY, PreparedCosts};
 use crate::state::pathways::result::{CostliestStretch, PathAtVoxel, PathwayResult};
-use crate::state::session::Exports;
+use crate::state::session::RecentExports;
 use crate::state::volume_look::Cut;
 use glam::DVec3;
 use serde::{Deserialize, Serialize};
@@ -44,7 +44,7 @@ impl Shown {
 
 /// Controls of the task Pathways.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
-pub struct Settings {
+pub struct PathwaySettings {
     pub params: Params,
     /// The pathway holds the voxels whose cost exceeds the least by at most this share.
     pub epsilon: f64,
@@ -52,10 +52,10 @@ pub struct Settings {
     /// 0..1, of the cost on slices.
     pub opacity: f32,
     /// The share above E* that is the last colour, on slices and in the cloud; what costs more is not seen.
-    #[serde(default = "Settings::usual_range")]
+    #[serde(default = "PathwaySettings::usual_range")]
     pub range: f32,
     /// The images below the cost are grey: its colours are not theirs.
-    #[serde(default = "Settings::usual_greys")]
+    #[serde(default = "PathwaySettings::usual_greys")]
     pub greys: bool,
     /// The pathway's outline on slices.
     pub outline: bool,
@@ -75,7 +75,7 @@ pub struct Settings {
     pub cut: Cut,
 }
 
-impl Settings {
+impl PathwaySettings {
     pub const EPSILON: std::ops::RangeInclusive<f64> = 0.0..=1.0;
     /// Limits of the share that is the last colour.
     pub const RANGE: std::ops::RangeInclusive<f32> = 0.01..=1.9;
@@ -148,9 +148,9 @@ impl PathwayFile {
     /// What the last such file is remembered as.
     pub fn kind(self) -> &'static str {
         match self {
-            Self::Mask => Exports::REGION,
-            Self::Path => Exports::TRACKS,
-            Self::Total | Self::First | Self::Second => Exports::LAYER,
+            Self::Mask => RecentExports::REGION,
+            Self::Path => RecentExports::TRACKS,
+            Self::Total | Self::First | Self::Second => RecentExports::LAYER,
         }
     }
 }
@@ -232,8 +232,8 @@ impl AmongPairs {
 }
 
 // Where no path leads is in no set, and beyond the last colour.
-const _: () = assert!(*Settings::EPSILON.end() < PathwayResult::MOST_EXCESS as f64);
-const _: () = assert!(*Settings::RANGE.end() < PathwayResult::MOST_EXCESS);
+const _: () = assert!(*PathwaySettings::EPSILON.end() < PathwayResult::MOST_EXCESS as f64);
+const _: () = assert!(*PathwaySettings::RANGE.end() < PathwayResult::MOST_EXCESS);
 
 /// The cost that is the last colour as a rule: half as much again as the least.
 pub const EXCESS_SHOWN: f32 = 0.5;
@@ -247,7 +247,7 @@ pub const LAG: Duration = Duration::from_millis(150);
 #[derive(Clone, Debug)]
 pub enum PathwayAction {
     Set {
-        settings: Settings,
+        settings: PathwaySettings,
         phase: Phase,
     },
     Keep,
@@ -285,13 +285,13 @@ pub enum PathwayAction {
 
 /// What a pathway is asked for with.
 #[derive(Clone, Debug)]
-pub struct Asked {
+pub struct PathwayKey {
     pub field: DataId,
     pub regions: Vec<Region>,
     pub params: Params,
 }
 
-impl LiveKey for Asked {}
+impl LiveKey for PathwayKey {}
 
 /// A voxel under the pointer, with the image that it is of.
 #[derive(Clone, Copy, PartialEq, Debug)]
@@ -302,7 +302,7 @@ pub struct HoverKey {
 
 impl LiveKey for HoverKey {}
 
-impl PartialEq for Asked {
+impl PartialEq for PathwayKey {
     fn eq(&self, other: &Self) -> bool {
         let same = |(a, b): (&Region, &Region)| a.role == b.role && Arc::ptr_eq(&a.shape, &b.shape);
         self.field == other.field
@@ -312,7 +312,7 @@ impl PartialEq for Asked {
     }
 }
 
-impl Asked {
+impl PathwayKey {
     pub fn of(found: &PathwayResult) -> Self {
         Self {
             field: found.field,
@@ -324,23 +324,23 @@ impl Asked {
 
 /// What happens meanwhile.
 #[derive(Clone, Debug, Default)]
-pub struct Working {
+pub struct PathwayRuntime {
     pub live: Option<Arc<PathwayResult>>,
     pub wall_ms: f64,
     /// On its way, and whether coarse.
-    pub running: Option<(Asked, bool)>,
+    pub running: Option<(PathwayKey, bool)>,
     /// One that failed or was stopped, and why; not asked for again as it is.
-    pub failed: Option<(Asked, String)>,
+    pub failed: Option<(PathwayKey, String)>,
     /// A full result is wanted although the drag goes on: the pointer rests.
-    pub rested: Option<Asked>,
+    pub rested: Option<PathwayKey>,
     /// The coarse grid closes a gap or loses a small region of this one: the full result decides.
-    pub lost: Option<Asked>,
+    pub lost: Option<PathwayKey>,
     /// A coarse solve was cancelled for a newer one: the newer one is finished.
     pub gave_way: bool,
     /// The live one is coarse.
     pub unsettled: bool,
     /// The live one beside random pairs, and why it could not be compared.
-    pub compared: Live<Asked, Arc<Compared>>,
+    pub compared: Live<PathwayKey, Arc<Compared>>,
     pub not_compared: Option<String>,
     /// For the next comparison.
     pub pairs: Option<Arc<KnownPairs>>,
@@ -381,10 +381,10 @@ impl Document {
     }
 
     /// The pathway of the document as it is; `None` without tensors or one of the ends.
-    pub fn wanted_pathway(&self) -> Option<Asked> {
+    pub fn wanted_pathway(&self) -> Option<PathwayKey> {
         let there = |role| self.regions.iter().any(|r| r.role == role);
         let tensors = self.tensors.as_ref()?;
-        (there(Role::Seed) && there(Role::Target)).then(|| Asked {
+        (there(Role::Seed) && there(Role::Target)).then(|| PathwayKey {
             field: tensors.field.id(),
             regions: self.pathway_regions(),
             params: self.pathways.params,
@@ -426,7 +426,7 @@ impl crate::state::State {
         let working = &self.session.pathways;
         let live = working.live.as_ref()?;
         let wanted = self.document.wanted_pathway();
-        let current = self.session.fitting.is_none() && wanted.as_ref() == Some(&Asked::of(live));
+        let current = self.session.fitting.is_none() && wanted.as_ref() == Some(&PathwayKey::of(live));
         Some(match (current, live.coarse, working.running.is_some()) {
             (true, false, _) => Standing::Final,
             (true, true, _) => Standing::Coarse,
@@ -444,7 +444,7 @@ impl crate::state::State {
             None | Some(Standing::Final) => false,
             Some(Standing::Updating | Standing::OutOfDate) => true,
             Some(Standing::Coarse) => {
-                let live = self.session.pathways.live.as_ref().map(|l| Asked::of(l));
+                let live = self.session.pathways.live.as_ref().map(|l| PathwayKey::of(l));
                 let mut jobs = self.session.jobs.iter();
                 let late = |j: &JobHandle| j.slot == PATHWAY && j.started.elapsed() > LAG;
                 live != self.document.wanted_pathway() && jobs.any(late)
@@ -459,7 +459,7 @@ impl crate::state::State {
         let live = live.filter(|live| !live.coarse)?;
         let known = self.session.pathways.compared.shown();
         known
-            .filter(|(asked, _)| **asked == Asked::of(live))
+            .filter(|(asked, _)| **asked == PathwayKey::of(live))
             .map(|(_, compared)| compared)
     }
 

@@ -18,12 +18,12 @@ pub use crate::state::pathways::update::compare::{compared, not_compared};
 pub use crate::state::pathways::update::follow::{follow, rest};
 pub use crate::state::pathways::update::kept::{find, kept_failed};
 use crate::state::pathways::{
-    AmongPairs, Asked, HoverKey, KeptPathway, PathQuery, PathwayAction, PathwayFile, PathwayResult,
-    Settings, Standing, Working, percent_joined,
+    AmongPairs, PathwayKey, HoverKey, KeptPathway, PathQuery, PathwayAction, PathwayFile, PathwayResult,
+    PathwaySettings, Standing, PathwayRuntime, percent_joined,
 };
 use crate::state::recipe::FitRecipe;
 use crate::state::recipes::{self, fit_recipe};
-use crate::state::session::{GuideStep, Severity};
+use crate::state::session::{TourStep, Severity};
 use crate::state::{Document, Effect, Phase, Recipe, State, Task, track};
 use glam::DVec3;
 use std::path::PathBuf;
@@ -32,7 +32,7 @@ use std::sync::Arc;
 pub(in crate::state) use crate::state::update::{edit, exported};
 
 /// Changes the controls.
-pub fn set(state: &mut State, settings: Settings, phase: Phase) {
+pub fn set(state: &mut State, settings: PathwaySettings, phase: Phase) {
     let settings = settings.sound();
     let was = &state.document.pathways;
     if settings == *was {
@@ -46,8 +46,8 @@ pub fn set(state: &mut State, settings: Settings, phase: Phase) {
         w if w.shown != settings.shown => "Shown cost",
         _ => "Look of pathways",
     };
-    if state.session.guide == Some(GuideStep::Width) && was.epsilon != settings.epsilon {
-        state.session.guide_done(GuideStep::Width);
+    if state.session.guide == Some(TourStep::Width) && was.epsilon != settings.epsilon {
+        state.session.guide_done(TourStep::Width);
     }
     let live = phase == Phase::Live;
     edit(state, label, live, |d| d.pathways = settings);
@@ -107,9 +107,9 @@ pub fn act(state: &mut State, action: PathwayAction, effects: &mut Vec<Effect>) 
 pub fn leave(state: &mut State) {
     let working = &mut state.session.pathways;
     let left = working.left + usize::from(working.solving.is_some());
-    *working = Working {
+    *working = PathwayRuntime {
         left,
-        ..Working::default()
+        ..PathwayRuntime::default()
     };
 }
 
@@ -129,12 +129,12 @@ pub fn done(state: &mut State, found: PathwayResult, wall_ms: f64) {
         state.session.pathways.solving = None;
         let put = |document: &mut Document| {
             for kept in &mut document.kept_pathways {
-                let as_asked = Asked {
+                let as_asked = PathwayKey {
                     field: found.field,
                     regions: kept.regions.clone(),
                     params: kept.params,
                 };
-                if kept.id == id && kept.found.is_none() && as_asked == Asked::of(&found) {
+                if kept.id == id && kept.found.is_none() && as_asked == PathwayKey::of(&found) {
                     Arc::make_mut(kept).found = Some(found.clone());
                 }
             }
@@ -151,7 +151,7 @@ pub fn done(state: &mut State, found: PathwayResult, wall_ms: f64) {
     } else {
         working.full_ms[usize::from(found.prepared_anew)] = Some(wall_ms);
     }
-    let asked = Asked::of(&found);
+    let asked = PathwayKey::of(&found);
     let current = state.document.wanted_pathway().as_ref() == Some(&asked);
     // While something is dragged a result lags a little.
     if !(current || working.unsettled && asked.field == field(&state.document)) {
@@ -262,7 +262,7 @@ fn keep(state: &mut State) {
             Some(Standing::OutOfDate) => "The pathway is out of date: solve it again first",
             Some(_) => "The full pathway is still on its way",
         };
-        return state.session.say(Severity::Information, sentence);
+        return state.session.notify(Severity::Information, sentence);
     };
     let Some(fit) = recipes::fit_of(&state.document, found.field) else {
         return;
@@ -423,9 +423,9 @@ fn save(
 ) {
     let Some((found, epsilon, _)) = one(state, of) else {
         let sentence = "There is no full pathway to write yet: wait until it is solved";
-        return state.session.say(Severity::Information, sentence);
+        return state.session.notify(Severity::Information, sentence);
     };
-    state.session.guide_done(GuideStep::Save);
+    state.session.guide_done(TourStep::Save);
     let command = told(state, of).map_or_else(String::new, |r| r.command());
     let volume = match what {
         PathwayFile::Mask => {

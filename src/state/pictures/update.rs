@@ -24,7 +24,7 @@ pub fn take(state: &mut State, shot: Shot, effects: &mut Vec<Effect>) {
                 turn.frames,
                 Turn::MOST_FRAMES
             );
-            state.session.say(Severity::Error, sentence);
+            state.session.notify(Severity::Error, sentence);
         }
         Some(turn) => {
             state.session.turning = Some(Turning {
@@ -51,7 +51,7 @@ pub fn copy(state: &mut State, pane: Option<Pane>, look: Look, effects: &mut Vec
     let Some(file) = file.filter(|_| same && !state.is_dirty()) else {
         let sentence =
             "The command of a picture is of a session that is saved as it is seen: save it first";
-        return state.session.say(Severity::Information, sentence);
+        return state.session.notify(Severity::Information, sentence);
     };
     let text = picture(file, pane, &look.of(pane), state.view.crosshair);
     effects.push(Effect::CopyText(text));
@@ -157,7 +157,7 @@ pub fn taken(state: &mut State, ticket: u64, path: &Path, writing: Result<u64, S
             if turning.is_some() {
                 stop_before(state);
             }
-            state.session.say(Severity::Error, sentence);
+            state.session.notify(Severity::Error, sentence);
         }
     }
 }

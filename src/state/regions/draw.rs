@@ -4,7 +4,7 @@ use crate::data::region::RegionId;
 use crate::data::{Mask, Outline, Region, Role, Shape, Stroke};
 use crate::state::action::Phase;
 use crate::state::regions::drawing::{canvas, drawn, grid, layer_on};
-use crate::state::session::{GuideStep, Severity};
+use crate::state::session::{TourStep, Severity};
 use crate::state::{Effect, State, Tool, regions, track};
 use std::sync::Arc;
 
@@ -140,8 +140,8 @@ fn change(
     state.session.selected_layer = None;
     let role = state.document.region(id).map(|r| r.role);
     match role {
-        Some(Role::Seed) => state.session.guide_done(GuideStep::PlaceSeed),
-        Some(Role::Target) => state.session.guide_done(GuideStep::PlaceTarget),
+        Some(Role::Seed) => state.session.guide_done(TourStep::PlaceSeed),
+        Some(Role::Target) => state.session.guide_done(TourStep::PlaceTarget),
         _ => {}
     }
     track::update::retrack(state, live, effects);
@@ -162,7 +162,7 @@ fn made_of_voxels(state: &mut State) -> Option<(RegionId, Option<String>)> {
     }
     let Some(grid) = grid(state).cloned() else {
         let text = "A region is drawn on the voxels of an image: open one first";
-        state.session.say(Severity::Error, text);
+        state.session.notify(Severity::Error, text);
         return None;
     };
     let on = layer_on(&state.document, &grid).or_else(|| canvas(&state.document));

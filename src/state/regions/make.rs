@@ -2,7 +2,7 @@
 
 use crate::data::region::RegionId;
 use crate::data::{DataId, Mask, Region, Role, Shape, VolumeKind};
-use crate::solvers::region::{Combine, Found};
+use crate::solvers::region::{Combine, LabelCount};
 use crate::state::action::Phase;
 use crate::state::core::words::count;
 use crate::state::defaults::CATEGORIES;
@@ -255,7 +255,7 @@ pub fn count_labels(state: &mut State, layer: LayerId, effects: &mut Vec<Effect>
 }
 
 /// Makes regions of labels that were counted.
-pub fn from_labels(state: &mut State, chosen: Vec<Found>, role: Role, effects: &mut Vec<Effect>) {
+pub fn from_labels(state: &mut State, chosen: Vec<LabelCount>, role: Role, effects: &mut Vec<Effect>) {
     let Some(labels) = &state.session.labels else {
         return;
     };

@@ -10,14 +10,14 @@ use crate::state::core::words::{counted, some_of};
 use crate::state::document::{Content as DocumentContent, LayerId};
 use crate::state::sessions::saved::write::Lists;
 use crate::state::sessions::saved::{
-    Absent, SavedDocument, SavedPathway, SavedRegion, SavedSegmentation, SavedShape, SavedWeights,
+    MissingLayer, SavedDocument, SavedPathway, SavedRegion, SavedSegmentation, SavedShape, SavedWeights,
 };
 use std::sync::Arc;
 
 /// What of a session is neither a layer nor here; it stays in the session.
 #[derive(Clone, Debug)]
 pub struct LeftOut {
-    pub what: Lacking,
+    pub what: MissingRegion,
     /// `its sphere has no size`.
     pub why: String,
     /// What its numbers are of.
@@ -25,10 +25,10 @@ pub struct LeftOut {
 }
 
 #[derive(Clone, PartialEq, Debug)]
-pub enum Lacking {
+pub enum MissingRegion {
     Region(SavedRegion),
     Pathway(Box<SavedPathway>),
-    Weights(Box<LackingWeights>),
+    Weights(Box<MissingWeights>),
     /// The one in the hand, and the regions that steered it.
     Surface(Box<SavedSegmentation>, [Option<Painted>; 2]),
 }
@@ -42,7 +42,7 @@ pub enum Painted {
 
 /// Weights whose numbers are not those of the streamlines that are here, or cannot be read.
 #[derive(Clone, PartialEq, Debug)]
-pub struct LackingWeights {
+pub struct MissingWeights {
     pub(in crate::state) layer: LayerId,
     /// Its name.
     pub(in crate::state) of: String,
@@ -51,7 +51,7 @@ pub struct LackingWeights {
     pub(in crate::state) saved: SavedWeights,
 }
 
-impl Lacking {
+impl MissingRegion {
     /// Its own name, or that of what it belongs to.
     fn name(&self) -> &str {
         match self {
@@ -91,7 +91,7 @@ enum Kind {
 impl LeftOut {
     /// Whether it is the mask that a layer is.
     pub fn is_of(&self, layer: LayerId) -> bool {
-        matches!(&self.what, Lacking::Region(r) if r.shape == SavedShape::Layer(layer.0))
+        matches!(&self.what, MissingRegion::Region(r) if r.shape == SavedShape::Layer(layer.0))
     }
 }
 
@@ -174,7 +174,7 @@ pub(in crate::state) fn put(
                 named.push(Some(add(document, region, saved)));
             }
             Err(why) => {
-                leave_out(document, read, Lacking::Region(saved.clone()), why);
+                leave_out(document, read, MissingRegion::Region(saved.clone()), why);
                 named.push(None);
             }
         }
@@ -198,7 +198,7 @@ fn add(document: &mut Document, region: Region, saved: &SavedRegion) -> RegionId
 pub(in crate::state) fn leave_out(
     document: &mut Document,
     read: &Arc<ReadSession>,
-    what: Lacking,
+    what: MissingRegion,
     why: String,
 ) {
     let read = read.clone();
@@ -211,7 +211,7 @@ pub(in crate::state) fn leave_out(
 pub(in crate::state) fn find_again(document: &mut Document, layer: LayerId) {
     for left in std::mem::take(&mut document.left_out) {
         let found = match &left.what {
-            Lacking::Region(saved) if saved.shape == SavedShape::Layer(layer.0) => {
+            MissingRegion::Region(saved) if saved.shape == SavedShape::Layer(layer.0) => {
                 let region = read_region(document, &left.read, saved).ok();
                 region.map(|region| add(document, region, saved))
             }
@@ -308,8 +308,8 @@ impl Lists<'_> {
         let (mut regions, mut pathways) = (Vec::new(), Vec::new());
         for left in &document.left_out {
             match &left.what {
-                Lacking::Region(region) => regions.extend(self.as_it_was(&left.read, region)),
-                Lacking::Pathway(pathway) => {
+                MissingRegion::Region(region) => regions.extend(self.as_it_was(&left.read, region)),
+                MissingRegion::Pathway(pathway) => {
                     let mut pathway = (**pathway).clone();
                     let of = pathway.regions.iter();
                     let of: Option<Vec<_>> = of.map(|r| self.as_it_was(&left.read, r)).collect();
@@ -322,7 +322,7 @@ impl Lists<'_> {
                     }
                 }
                 // They have their own places.
-                Lacking::Weights(_) | Lacking::Surface(..) => {}
+                MissingRegion::Weights(_) | MissingRegion::Surface(..) => {}
             }
         }
         (regions, pathways)
@@ -351,7 +351,7 @@ impl Document {
     }
 
     /// What a layer is from, where that cannot be read.
-    pub(in crate::state) fn origin_unread(&self, layer: LayerId) -> Option<&Arc<Absent>> {
+    pub(in crate::state) fn origin_unread(&self, layer: LayerId) -> Option<&Arc<MissingLayer>> {
         self.unread.get(&layer)
     }
 }

@@ -9,7 +9,7 @@ use crate::state::document::{Content, LayerId};
 use crate::state::regions::drawing::{canvas, grid_of};
 use crate::state::regions::jobs::SaveRegion;
 use crate::state::regions::jobs::save::{SaveLabels, SaveMasks};
-use crate::state::session::{GuideStep, Severity};
+use crate::state::session::{TourStep, Severity};
 use crate::state::update::edit;
 use crate::state::{Effect, RegionsChange, State, Task, Tool, track};
 use std::collections::BTreeSet;
@@ -24,8 +24,8 @@ pub fn place(state: &mut State, role: Role, shape: Shape, effects: &mut Vec<Effe
         state.view.task = Task::Track;
     }
     match role {
-        Role::Seed => state.session.guide_done(GuideStep::PlaceSeed),
-        Role::Target => state.session.guide_done(GuideStep::PlaceTarget),
+        Role::Seed => state.session.guide_done(TourStep::PlaceSeed),
+        Role::Target => state.session.guide_done(TourStep::PlaceTarget),
         _ => {}
     }
 }
@@ -105,7 +105,7 @@ pub fn reshape(
         .region(id)
         .is_some_and(|r| r.role == Role::Seed);
     if is_seed && !live {
-        state.session.guide_done(GuideStep::DragSeed);
+        state.session.guide_done(TourStep::DragSeed);
     }
     track::update::retrack(state, live, effects);
 }
@@ -193,7 +193,7 @@ pub fn save(state: &mut State, id: RegionId, path: PathBuf, effects: &mut Vec<Ef
     };
     let grid = own.or(tensors.map(|t| &t.field.grid)).or_else(image);
     let Some(grid) = grid.cloned() else {
-        state.session.say(
+        state.session.notify(
             Severity::Error,
             "A region is saved on the grid of an image: open one first",
         );
@@ -220,7 +220,7 @@ pub fn save_all(state: &mut State, path: PathBuf, as_labels: bool, effects: &mut
     let image = canvas(&state.document).and_then(|l| grid_of(l));
     let Some(grid) = masks.or(tensors).or(image).cloned() else {
         let text = "Regions are saved on the grid of an image: open one first";
-        return state.session.say(Severity::Error, text);
+        return state.session.notify(Severity::Error, text);
     };
     let regions = &state.document.regions;
     effects.push(if as_labels {

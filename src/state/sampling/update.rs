@@ -4,7 +4,7 @@ use crate::data::VolumeKind;
 use crate::data::appearance::Transfer;
 use crate::data::words::counted;
 use crate::state::pathways::PathwayResult;
-use crate::state::pathways::{self, Settings};
+use crate::state::pathways::{self, PathwaySettings};
 use crate::state::sampling::{Sample, SampleAction, Sampled};
 use crate::state::session::Severity;
 use crate::state::update::edit;
@@ -22,7 +22,7 @@ pub fn act(state: &mut State, action: SampleAction, effects: &mut Vec<Effect>) {
             state.session.sample = begin(state);
             match &mut state.session.sample {
                 Some(sample) => sample.pass(at, at),
-                None => state.session.say(
+                None => state.session.notify(
                     Severity::Information,
                     "There is no image of numbers to sample: open or show one first",
                 ),
@@ -76,7 +76,7 @@ fn begin(state: &State) -> Option<Sample> {
 fn end(state: &mut State, sample: &Sample, effects: &mut Vec<Effect>) {
     if sample.count() == 0 {
         let sentence = format!("No value of {} was passed over", sample.name);
-        return state.session.say(Severity::Information, sentence);
+        return state.session.notify(Severity::Information, sentence);
     }
     take_over(state, sample, effects);
     // Last: an edit clears what was said.
@@ -102,7 +102,7 @@ fn take_over(state: &mut State, sample: &Sample, effects: &mut Vec<Effect>) {
             let transfer = around(&settings.transfer, sample, (0.0, settings.range), None);
             pathways::update::set(
                 state,
-                Settings {
+                PathwaySettings {
                     transfer,
                     ..settings
                 },

@@ -19,7 +19,7 @@ use crate::io;
 use crate::jobs::{Delivery, Job, JobError, PartialSender, Receive, Saved, Slot, Worker};
 use crate::solvers::Error;
 use crate::solvers::level_set::{
-    Agreement, Ended, Evolution, Field, Inputs, Measures, Probe, Script, Size, Start, agreement,
+    Agreement, Ended, Evolution, Field, Inputs, Measures, Probe, RunHistory, Size, Start, agreement,
     measures, surface,
 };
 use crate::state::files::jobs::{WriteFile, saved};
@@ -45,7 +45,7 @@ pub struct Segment {
     pub start: Start,
     /// Inputs that give speeds beside the image, by the numbers of the script.
     pub speed_sources: Vec<SpeedSources>,
-    pub script: Script,
+    pub script: RunHistory,
     /// Up to the script's last step, whatever happens; else it may end sooner.
     pub again: bool,
     /// A leak ends it.
@@ -64,7 +64,7 @@ pub struct Segmented {
     pub ended: Ended,
     pub leak: Option<LeakNotice>,
     /// Of what was done.
-    pub script: Script,
+    pub script: RunHistory,
     /// Voxels inside after each step.
     pub growth: Vec<u64>,
     pub size: Size,
@@ -75,13 +75,13 @@ pub struct Segmented {
 
 /// What voxels are to be counted out of.
 #[derive(Clone, Debug)]
-pub enum Counted {
+pub enum MaskSource {
     Shape(Arc<Shape>, Arc<Grid>),
     /// Of so much width.
     Pathway(Arc<PathwayResult>, f64),
 }
 
-impl Counted {
+impl MaskSource {
     fn mask(&self) -> Mask {
         match self {
             Self::Shape(shape, grid) => shape.mask_on(grid),
@@ -127,7 +127,7 @@ impl Receive<State> for Segment {
 #[derive(Clone, Debug)]
 pub struct CountVoxels {
     pub name: String,
-    pub with: Counted,
+    pub with: MaskSource,
 }
 
 impl Job for CountVoxels {

@@ -2,7 +2,7 @@
 
 use crate::data::words::agreed;
 use crate::data::words::counted;
-use crate::solvers::level_set::{Measures, Mode, Params, What};
+use crate::solvers::level_set::{Measures, Mode, Params, ScriptEvent};
 use crate::state::methods::{Citations, at};
 use crate::state::segment::{Segmented, Start};
 use crate::state::{State, Task};
@@ -85,11 +85,11 @@ fn one(
         counted(script.steps as usize, "step"),
         speeds(&script.params, citations)
     );
-    let number = |of: fn(&What) -> bool| script.events.iter().filter(|e| of(&e.what)).count();
-    let changes = number(|what| matches!(what, What::Params(_)));
-    let placed = number(|what| matches!(what, What::Sphere(s) if s.add));
-    let cut = number(|what| matches!(what, What::Sphere(s) if !s.add));
-    let moved = number(|what| matches!(what, What::Inputs(_)));
+    let number = |of: fn(&ScriptEvent) -> bool| script.events.iter().filter(|e| of(&e.what)).count();
+    let changes = number(|what| matches!(what, ScriptEvent::Params(_)));
+    let placed = number(|what| matches!(what, ScriptEvent::Sphere(s) if s.add));
+    let cut = number(|what| matches!(what, ScriptEvent::Sphere(s) if !s.add));
+    let moved = number(|what| matches!(what, ScriptEvent::Inputs(_)));
     if changes > 0 {
         let _ = write!(
             text,
@@ -97,8 +97,8 @@ fn one(
             counted(changes, "time")
         );
         let last = script.events.iter().rev().find_map(|e| match &e.what {
-            What::Params(params) => Some(params),
-            What::Sphere(_) | What::Inputs(_) => None,
+            ScriptEvent::Params(params) => Some(params),
+            ScriptEvent::Sphere(_) | ScriptEvent::Inputs(_) => None,
         });
         if let Some(last) = last {
             let _ = write!(text, ", at last to {}", speeds(last, citations));

@@ -2,7 +2,7 @@
 
 use crate::io::quoted;
 use crate::parameters::arguments;
-use crate::solvers::level_set::{Mode, Params, Script, Sphere};
+use crate::solvers::level_set::{Mode, Params, RunHistory, Sphere};
 use crate::state::recipe::{ShapeSpec, path};
 use glam::DVec3;
 use serde::{Deserialize, Serialize};
@@ -29,7 +29,7 @@ pub struct SegmentScript {
     /// What took the place of those four on the way: the run changes to the first of them by the number 1.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub later: Vec<ScriptInputs>,
-    pub run: Script,
+    pub run: RunHistory,
 }
 
 /// What gives speeds beside the image.

@@ -4,11 +4,11 @@
 use crate::data::region::RegionId;
 use crate::data::{Mask, Region, Role, Shape};
 use crate::jobs::session::ReadSession;
-use crate::solvers::level_set::Script;
+use crate::solvers::level_set::RunHistory;
 use crate::state::Document;
 use crate::state::defaults::CATEGORIES;
 use crate::state::document::{Content, Layer, LayerId};
-use crate::state::regions::saved::{Lacking, Painted, leave_out, region};
+use crate::state::regions::saved::{MissingRegion, Painted, leave_out, region};
 use crate::state::segment::jobs::{PlacedSphere, RunCheckpoint, SpeedSources};
 use crate::state::segment::{KeptSurface, Segmentation, Segmented, SpeedInputs, Start, scalar};
 use crate::state::sessions::saved::write::Lists;
@@ -147,7 +147,7 @@ impl Lists<'_> {
         let begun = !(now.spheres.is_empty() && matches!(now.start, Start::Spheres));
         let mut left_out = document.left_out.iter().filter(|_| !begun);
         let (lacking, painted, read) = left_out.find_map(|left| match &left.what {
-            Lacking::Surface(saved, painted) => Some((saved, painted, &left.read)),
+            MissingRegion::Surface(saved, painted) => Some((saved, painted, &left.read)),
             _ => None,
         })?;
         let mut saved = (**lacking).clone();
@@ -163,7 +163,7 @@ impl Lists<'_> {
             Painted::Lacking(region) => {
                 let left_out = document.left_out.iter();
                 let mut left_out = left_out.filter_map(|left| match &left.what {
-                    Lacking::Region(region) => Some(region),
+                    MissingRegion::Region(region) => Some(region),
                     _ => None,
                 });
                 // They come behind those that are here.
@@ -200,7 +200,7 @@ fn start(read: &ReadSession, saved: &SavedStart) -> Result<Start, String> {
 }
 
 /// `inputs`: how many there are.
-fn sound(script: &Script, inputs: usize) -> Result<(), String> {
+fn sound(script: &RunHistory, inputs: usize) -> Result<(), String> {
     script.params.check().map_err(|e| e.to_string())?;
     script.layout.check()?;
     script.check(inputs).map_err(|e| e.to_string())?;
@@ -335,7 +335,7 @@ pub(in crate::state) fn put_surface(
                     None => lacking().map(Box::new).map(Painted::Lacking),
                 }
             });
-            let surface = Lacking::Surface(Box::new(saved.segment.clone()), painted);
+            let surface = MissingRegion::Surface(Box::new(saved.segment.clone()), painted);
             leave_out(document, read, surface, why);
         }
     }

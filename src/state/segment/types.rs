@@ -3,7 +3,7 @@
 use crate::data::region::RegionId;
 use crate::data::{DataId, Mask, Role, Shape, Volume, VolumeKind, keyed};
 pub use crate::solvers::level_set::RangeDoubt;
-use crate::solvers::level_set::{Ended, Measures, Params, Probe, Script, Sphere};
+use crate::solvers::level_set::{Ended, Measures, Params, Probe, RunHistory, Sphere};
 use crate::state::document::{Content, Document, Layer, LayerId};
 use crate::state::filter::WeightMap;
 use crate::state::origin::Input;
@@ -20,7 +20,7 @@ use std::sync::Arc;
 /// Controls of the task Segment.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 #[serde(default)]
-pub struct Settings {
+pub struct SegmentSettings {
     pub params: Params,
     /// Somebody said what is looked for; until then the target is a guess.
     pub told: bool,
@@ -40,13 +40,13 @@ pub struct Settings {
     pub shown: bool,
 }
 
-impl Default for Settings {
+impl Default for SegmentSettings {
     fn default() -> Self {
         crate::state::defaults::segment()
     }
 }
 
-impl Settings {
+impl SegmentSettings {
     /// With numbers that make sense, whatever a file says.
     pub fn sound(self) -> Self {
         let usual = crate::state::defaults::segment();
@@ -115,7 +115,7 @@ impl Start {
 /// What of a document is about the surface in the hand.
 #[derive(Clone, Debug, Default)]
 pub struct Segmentation {
-    pub settings: Settings,
+    pub settings: SegmentSettings,
     /// None: nobody chose one yet.
     pub image: Option<LayerId>,
     pub start: Start,
@@ -160,7 +160,7 @@ pub struct Segmented {
     pub spheres: Vec<Sphere>,
     /// By the numbers of the script.
     pub inputs: Vec<SpeedInputs>,
-    pub script: Script,
+    pub script: RunHistory,
 }
 
 /// The surface of a mask that was segmented.
@@ -177,7 +177,7 @@ pub struct KeptSurface {
 #[derive(Clone, Debug)]
 pub enum SegmentAction {
     Set {
-        settings: Settings,
+        settings: SegmentSettings,
         phase: Phase,
     },
     Image(LayerId),
@@ -254,13 +254,13 @@ keyed!(SegmentFile, suffix {
 
 /// A stretch of the plot that was gone back from.
 #[derive(Clone, PartialEq, Debug)]
-pub struct Left {
+pub struct EarlierRun {
     pub growth: Vec<(u64, u64)>,
 }
 
 /// What happens meanwhile.
 #[derive(Clone, Debug)]
-pub struct Working {
+pub struct SegmentRuntime {
     /// Begins anew with another number.
     pub run: u64,
     pub play: RunControl,
@@ -274,7 +274,7 @@ pub struct Working {
     pub speed: Option<Volume>,
     /// Why there is no result.
     pub failed: Option<String>,
-    pub left: Vec<Left>,
+    pub left: Vec<EarlierRun>,
     /// The known steps at which the user began to change what steers the surface; a drag is one change, however many
     /// of its values act on the way.
     pub changes: Vec<u64>,
@@ -291,10 +291,10 @@ pub struct Working {
     /// The camera before it was brought to the surface, and the one it was brought to.
     pub framed: Option<(Camera, Camera)>,
     /// Where the script of the run as it was then is, and how many steps and changes that had.
-    pub written: Option<(PathBuf, Script)>,
+    pub written: Option<(PathBuf, RunHistory)>,
 }
 
-impl Default for Working {
+impl Default for SegmentRuntime {
     fn default() -> Self {
         Self {
             run: 1,

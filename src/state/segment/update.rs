@@ -10,12 +10,12 @@ use crate::solvers::level_set::{Ended, LayerSpeed, Probe, Sphere};
 use crate::state::document::{Content, LayerId};
 use crate::state::sampling::Sample;
 use crate::state::segment::jobs::{
-    CountVoxels, Counted, InitialSurface, ProbeSample, RunCheckpoint, RunControl, RunRequest,
+    CountVoxels, MaskSource, InitialSurface, ProbeSample, RunCheckpoint, RunControl, RunRequest,
     RunUpdate, SEGMENT, SpeedSources,
 };
 pub use crate::state::segment::update::keep::{now, told};
-use crate::state::segment::{SegmentAction, Settings, Start, Working, frame_of, scalar};
-use crate::state::session::Exports;
+use crate::state::segment::{SegmentAction, SegmentSettings, Start, SegmentRuntime, frame_of, scalar};
+use crate::state::session::RecentExports;
 use crate::state::{Camera, Document, Effect, Phase, State, SurfaceUpdate, Task, pathways, track};
 use std::sync::Arc;
 
@@ -46,13 +46,13 @@ pub fn act(state: &mut State, action: SegmentAction, effects: &mut Vec<Effect>) 
                 .map(|(_, v)| v.grid.clone());
             let region = state.document.region(id).cloned();
             if let Some((grid, region)) = image.zip(region) {
-                let with = Counted::Shape(region.shape.clone(), grid);
+                let with = MaskSource::Shape(region.shape.clone(), grid);
                 count_out(state, region.name.clone(), with, effects);
             }
         }
         SegmentAction::StartFromPathway(of) => {
             if let Some((found, epsilon, name)) = pathways::update::one(state, of) {
-                count_out(state, name, Counted::Pathway(found, epsilon), effects);
+                count_out(state, name, MaskSource::Pathway(found, epsilon), effects);
             }
         }
         SegmentAction::StartFromFill => {
@@ -109,13 +109,13 @@ pub fn act(state: &mut State, action: SegmentAction, effects: &mut Vec<Effect>) 
             track::update::retrack(state, false, effects);
         }
         SegmentAction::Save { what, path } => {
-            exported(state, Exports::REGION, &path, effects);
+            exported(state, RecentExports::REGION, &path, effects);
             keep::save(state, what, path, effects);
         }
     }
 }
 
-pub fn set(state: &mut State, settings: Settings, phase: Phase) {
+pub fn set(state: &mut State, settings: SegmentSettings, phase: Phase) {
     let live = phase == Phase::Live;
     edit(state, "Surface parameters", live, |d| {
         d.segment.settings = settings
@@ -176,7 +176,7 @@ pub fn entered(state: &mut State) {
 }
 
 /// Begins with voxels that are yet to be counted: in a large image that takes a second.
-fn count_out(state: &mut State, name: String, with: Counted, effects: &mut Vec<Effect>) {
+fn count_out(state: &mut State, name: String, with: MaskSource, effects: &mut Vec<Effect>) {
     state.session.segment.begins = true;
     effects.push(Effect::submit(CountVoxels { name, with }));
 }
@@ -557,7 +557,7 @@ pub fn moved(state: &mut State) {
     state.document.segment.resume = working.resume();
 }
 
-impl Working {
+impl SegmentRuntime {
     /// How a surface gets to where it is.
     pub fn resume(&self) -> Option<Arc<RunCheckpoint>> {
         let live = self.live.as_ref()?;

@@ -12,7 +12,7 @@ pub(in crate::state) mod read;
 mod results;
 pub(in crate::state) mod write;
 
-pub use crate::state::regions::saved::{Group, Lacking, LeftOut, left_out};
+pub use crate::state::regions::saved::{Group, MissingRegion, LeftOut, left_out};
 pub use crate::state::sessions::saved::late::{moved_to, one, weigh};
 pub use crate::state::sessions::saved::read::{Parse, build, edits, items, made, parse, view};
 pub use crate::state::sessions::saved::results::{LIVE, PATHWAY, SURFACE, TENSORS, result_name};
@@ -21,25 +21,25 @@ pub use crate::state::snapshots::saved::{
     awaiting, restore as snapshots, result_name as snapshot_result,
 };
 
-use crate::data::turn::Turn;
+use crate::data::axis_change::AxisChange;
 use crate::data::{Role, TensorLayout};
 use crate::io::Space;
-use crate::jobs::session::{Change, Entry, ReadSession, Store};
+use crate::jobs::session::{Change, Entry, ReadSession, ResultStorage};
 use crate::solvers::curves::{self, StopReason};
 use crate::solvers::geodesic::{self, Cut};
-use crate::solvers::level_set::{Measures, Script, Sphere};
+use crate::solvers::level_set::{Measures, RunHistory, Sphere};
 use crate::solvers::tensor_fit::{self, FitMap};
 use crate::solvers::tractogram::selection::Runs;
 use crate::solvers::{density, pathway};
-use crate::state::alignment::How;
+use crate::state::alignment::AlignedBy;
 use crate::state::document::{Display, Document, Method};
-use crate::state::filter::{Figures, Filtering, FitOf, Lesion, WeightMap};
+use crate::state::filter::{FitStatistics, Filtering, FitInputs, VirtualLesion, WeightMap};
 use crate::state::origin::PhantomPart;
 use crate::state::pathways::{self, AmongPairs};
 use crate::state::recipe::MediumRecipe;
-use crate::state::segment::Settings;
+use crate::state::segment::SegmentSettings;
 use crate::state::segment::jobs::LeakNotice;
-use crate::state::session::Curves;
+use crate::state::session::CurveParams;
 use crate::state::sessions::unsaved::InSession;
 use crate::state::streamlines::Bundle;
 use crate::state::track::whole_brain::WholeBrain;
@@ -108,7 +108,7 @@ pub struct SavedDocument {
     pub cut: Cut,
     pub ray_display: Display,
     #[serde(default = "crate::state::defaults::pathways")]
-    pub pathways: pathways::Settings,
+    pub pathways: pathways::PathwaySettings,
     #[serde(default)]
     pub kept_pathways: Vec<SavedPathway>,
     #[serde(default)]
@@ -116,7 +116,7 @@ pub struct SavedDocument {
     #[serde(default)]
     pub filter: Filtering,
     #[serde(default)]
-    pub store: Store,
+    pub store: ResultStorage,
     /// Regions in it are named by their places in the list.
     #[serde(default)]
     pub bundle: Bundle,
@@ -132,12 +132,12 @@ pub struct SavedLayer {
     pub from: SavedOrigin,
     /// Axes of a scan's gradients that were exchanged or flipped.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub turn: Option<Turn>,
+    pub turn: Option<AxisChange>,
     /// Where it was moved to: from the file's world to this one, mm, by rows.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub moved: Option<[f64; 12]>,
     #[serde(default)]
-    pub moved_how: How,
+    pub moved_how: AlignedBy,
     /// What was done to streamlines, step by step.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub edits: Vec<SavedEdit>,
@@ -201,11 +201,11 @@ pub struct SavedWeights {
     /// The streamlines were not edited since.
     pub current: bool,
     /// Layers by their numbers.
-    pub from: FitOf,
-    pub figures: Figures,
+    pub from: FitInputs,
+    pub figures: FitStatistics,
     pub curve: Vec<f64>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub lesions: Vec<Lesion>,
+    pub lesions: Vec<VirtualLesion>,
 }
 
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
@@ -268,7 +268,7 @@ pub struct SavedBasis {
     pub source: SavedSource,
     /// Of the scan's gradients.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub turn: Option<Turn>,
+    pub turn: Option<AxisChange>,
     pub mask: SavedMask,
     pub fit: tensor_fit::Params,
 }
@@ -313,7 +313,7 @@ pub enum SavedStart {
 #[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct SavedSegmentation {
-    pub settings: Settings,
+    pub settings: SegmentSettings,
     /// A layer.
     pub image: Option<u64>,
     pub start: SavedStart,
@@ -329,7 +329,7 @@ pub struct SavedSegmentation {
 
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct SavedRun {
-    pub script: Script,
+    pub script: RunHistory,
     /// Spheres by their places in the list, and after how many steps they were placed.
     pub placed: Vec<(usize, u64)>,
     /// The leak at which it was paused.
@@ -359,7 +359,7 @@ pub struct SavedSegment {
     /// What took their place on the way.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub later: Vec<SavedInputs>,
-    pub script: Script,
+    pub script: RunHistory,
     pub mask: usize,
     /// sRGB.
     pub colour: [u8; 3],
@@ -372,7 +372,7 @@ pub struct SavedCurves {
     #[serde(flatten)]
     pub basis: SavedBasis,
     pub regions: Vec<SavedRegion>,
-    pub curves: Curves,
+    pub curves: CurveParams,
     pub cut: Cut,
 }
 
@@ -436,7 +436,7 @@ pub(in crate::state) fn not_what_it_was(entry: &Entry, path: &Path, change: &Cha
 
 /// A layer of a session that is not here; it stays in the session.
 #[derive(Clone, Debug)]
-pub struct Absent {
+pub struct MissingLayer {
     pub layer: SavedLayer,
     /// A sentence.
     pub why: String,
@@ -466,7 +466,7 @@ pub fn unopened(document: &Document) -> Option<String> {
     (!all.is_empty()).then(|| all.join("; "))
 }
 
-impl Absent {
+impl MissingLayer {
     /// Where its file was, if it is of one.
     pub fn file(&self) -> Option<&std::path::Path> {
         match &self.layer.from {

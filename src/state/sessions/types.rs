@@ -8,11 +8,11 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-pub use crate::jobs::session::{Found, LeftBehind, Standing, Store};
+pub use crate::jobs::session::{Found, RecoverableSession, Standing, ResultStorage};
 
 /// What would leave the document behind.
 #[derive(Clone, PartialEq, Debug)]
-pub enum Leaving {
+pub enum UnsavedAction {
     Quit,
     New,
     Open(PathBuf),
@@ -27,7 +27,7 @@ pub enum Leaving {
 #[derive(Clone, Debug)]
 pub enum SessionAction {
     /// Asks first where work would be lost.
-    Leave(Leaving),
+    Leave(UnsavedAction),
     /// The answer to the question whether a session that somebody else has changed is replaced.
     Overwrite,
     /// Work may be lost: the answer to the question.
@@ -37,12 +37,12 @@ pub enum SessionAction {
     /// `None`: under the name it has. `then` follows once it is saved.
     Save {
         path: Option<PathBuf>,
-        then: Option<Leaving>,
+        then: Option<UnsavedAction>,
     },
-    SetStore(Store),
+    SetStore(ResultStorage),
     /// Stores large layers, too: saves the session once more, then what follows.
     StoreToo {
-        then: Option<Leaving>,
+        then: Option<UnsavedAction>,
     },
     /// It was read that the session stores layers as recipes alone.
     RecipeOnlySeen,
@@ -137,7 +137,7 @@ impl Opening {
 pub struct ChangedSince {
     pub path: PathBuf,
     /// Follows once it is saved.
-    pub then: Option<Leaving>,
+    pub then: Option<UnsavedAction>,
 }
 
 /// Whether the files of the session that was opened hold what they held when it was saved.
@@ -187,15 +187,15 @@ pub struct Saving {
     pub opened: Option<Arc<ReadSession>>,
     pub opening: Option<Opening>,
     /// A question is open: work would be lost.
-    pub leaving: Option<Leaving>,
+    pub leaving: Option<UnsavedAction>,
     /// Follows once the session is saved.
-    pub then: Option<Leaving>,
+    pub then: Option<UnsavedAction>,
     /// What was saved for recovery last.
     pub autosaved: Option<(u64, View)>,
     pub autosaving: bool,
     /// A job has ended since.
     pub autosave_due: bool,
-    pub left_behind: Vec<LeftBehind>,
+    pub left_behind: Vec<RecoverableSession>,
     /// Another process held something at the last look, and may be ending.
     pub looks_again: bool,
     /// The document was left behind there: kept until it is saved here.
@@ -208,7 +208,7 @@ pub struct Saving {
 
 impl Saving {
     /// What was left behind, but for what is being recovered.
-    pub fn offered(&self) -> impl Iterator<Item = &LeftBehind> {
+    pub fn offered(&self) -> impl Iterator<Item = &RecoverableSession> {
         let opening = self.opening.as_ref().filter(|o| o.recovered);
         let taken = [
             self.recovering.as_deref(),

@@ -8,7 +8,7 @@ pub use crate::state::sessions::unsaved::base::{Base, InSession};
 use crate::compute::memory;
 use crate::data::{DataId, Tractogram};
 use crate::jobs::Whole;
-use crate::jobs::session::Store;
+use crate::jobs::session::ResultStorage;
 use crate::state::State;
 use crate::state::core::words::{THIN, counted, fixed, some_of, with_unit};
 use crate::state::document::{Content, Document, Layer, LayerId};
@@ -21,7 +21,7 @@ use std::sync::Arc;
 
 /// A part of the work that is in no file.
 #[derive(Clone, PartialEq, Debug)]
-pub enum Thing {
+pub enum UnsavedPart {
     Regions(usize),
     /// Streamlines, a mask or a map in memory only.
     Layer {
@@ -48,7 +48,7 @@ pub enum Thing {
     Other,
 }
 
-impl Thing {
+impl UnsavedPart {
     pub fn words(&self) -> String {
         match self {
             Self::Regions(n) => counted(*n, "region"),
@@ -220,7 +220,7 @@ impl Document {
             }
             Content::Tractogram(t) => {
                 let lines = counted(t.len(), "streamline");
-                format!("{lines}, {}", size(Store::bytes(t)))
+                format!("{lines}, {}", size(ResultStorage::bytes(t)))
             }
         };
         format!("{name}{changed}: {size}")
@@ -235,7 +235,7 @@ impl State {
 
     /// What would be lost with the document, unless its session is saved. The file of a layer that was
     /// exported in full is as good as the session; nothing else that was exported is.
-    pub fn unsaved(&self) -> Vec<Thing> {
+    pub fn unsaved(&self) -> Vec<UnsavedPart> {
         let (document, base) = (&self.document, &self.session.saving.base);
         let named = self.session.saving.file.is_some();
         let mut things = Vec::new();
@@ -253,24 +253,24 @@ impl State {
         let counts = [
             (
                 regions.filter(|r| !base.has_region(r)).count(),
-                Thing::Regions as fn(usize) -> _,
+                UnsavedPart::Regions as fn(usize) -> _,
             ),
-            (weighed.count(), Thing::Weights),
+            (weighed.count(), UnsavedPart::Weights),
             (
                 pathways.filter(|k| !base.pathways.contains(&k.id)).count(),
-                Thing::Pathways,
+                UnsavedPart::Pathways,
             ),
             (
                 new(document.bundle.measurements.len(), base.measurements),
-                Thing::Measurements,
+                UnsavedPart::Measurements,
             ),
             (
                 new(self.session.snapshots.len(), base.snapshots),
-                Thing::Snapshots,
+                UnsavedPart::Snapshots,
             ),
-            (new(turned(document), base.axes), Thing::Axes),
+            (new(turned(document), base.axes), UnsavedPart::Axes),
             // What was made again or taken out is no result that is missing.
-            (more(absent(document), base.absent), Thing::Absent),
+            (more(absent(document), base.absent), UnsavedPart::Absent),
         ];
         let mut added = Vec::new();
         for layer in &document.layers {
@@ -282,7 +282,7 @@ impl State {
             };
             let known = base.layers.get(&layer.id) == Some(&id);
             if !(document.is_in_a_file(layer) || known || exported()) {
-                things.push(Thing::Layer {
+                things.push(UnsavedPart::Layer {
                     layer: layer.id,
                     words: document.in_memory(layer),
                 });
@@ -291,22 +291,22 @@ impl State {
             }
         }
         if !added.is_empty() {
-            things.push(Thing::Added(added));
+            things.push(UnsavedPart::Added(added));
         }
         let counts = counts.into_iter().filter(|(n, _)| *n > 0);
         things.extend(counts.map(|(n, thing)| thing(n)));
         let segment = &document.segment;
         let spheres = segment.spheres.len();
         if spheres != base.spheres || !base.has_start(document) {
-            things.push(Thing::Surface(spheres));
+            things.push(UnsavedPart::Surface(spheres));
         }
         let parameters = base.parameters.as_ref();
         if base.parameters_differ || parameters.is_some_and(|p| *p != Parameters::of(document)) {
-            things.push(Thing::Parameters);
+            things.push(UnsavedPart::Parameters);
         }
         let touched = named && self.session.revision != base.revision;
         if things.is_empty() && (touched || base.recovered) {
-            things.push(Thing::Other);
+            things.push(UnsavedPart::Other);
         }
         things
     }
@@ -321,7 +321,7 @@ impl State {
                 all.push(RecipeOnly {
                     name,
                     streamlines: tractogram.len(),
-                    bytes: Store::bytes(tractogram),
+                    bytes: ResultStorage::bytes(tractogram),
                     of,
                 });
             }
@@ -387,7 +387,7 @@ impl State {
     pub fn asks_before_leaving(&self) -> bool {
         let saving = &self.session.saving;
         // Whoever chose to store nothing knows.
-        let told = saving.file.is_none() || self.document.store == Store::Nothing;
+        let told = saving.file.is_none() || self.document.store == ResultStorage::Nothing;
         self.is_dirty() || !told && !self.only_in_memory().is_empty()
     }
 }

@@ -6,7 +6,7 @@ mod later;
 use crate::io::Remark;
 use crate::jobs::Slot;
 use crate::jobs::session::{
-    Missing, Parser, ReadSession, RestoredLayers, SessionOutput, SessionRequest, Standing, Store,
+    Missing, Parser, ReadSession, RestoredLayers, SessionOutput, SessionRequest, Standing, ResultStorage,
 };
 use crate::solvers::tensor_fit::FitMap;
 use crate::state::core::words::{counted, some_of};
@@ -16,8 +16,8 @@ use crate::state::origin::{Origin, Origins};
 use crate::state::session::{Message, RecentKind, Severity, Topic};
 use crate::state::sessions::saved::{self, SavedLayer, SavedOrigin};
 use crate::state::sessions::unsaved::{Base, InFiles, summed};
-use crate::state::sessions::{Changed, Leaving, Opening, SessionAction};
-use crate::state::streamlines::Working;
+use crate::state::sessions::{Changed, UnsavedAction, Opening, SessionAction};
+use crate::state::streamlines::StreamlineRuntime;
 use crate::state::update::edit;
 use crate::state::{Document, Effect, State, View, tensors};
 use std::collections::BTreeMap;
@@ -43,7 +43,7 @@ pub fn act(state: &mut State, action: SessionAction, effects: &mut Vec<Effect>) 
         }
         SessionAction::SetStore(store) => store_streamlines(state, store),
         SessionAction::StoreToo { then } => {
-            store_streamlines(state, Store::All);
+            store_streamlines(state, ResultStorage::All);
             let known = checked::known(state, None);
             save(state, None, known, then, effects);
         }
@@ -86,7 +86,7 @@ pub fn act(state: &mut State, action: SessionAction, effects: &mut Vec<Effect>) 
     }
 }
 
-fn store_streamlines(state: &mut State, store: Store) {
+fn store_streamlines(state: &mut State, store: ResultStorage) {
     edit(state, "Streamlines in the session", false, |d| {
         d.store = store
     });
@@ -122,7 +122,7 @@ pub fn follow(state: &mut State) {
 }
 
 /// Leaves the document, or asks first.
-pub fn leave(state: &mut State, leaving: Leaving, effects: &mut Vec<Effect>) {
+pub fn leave(state: &mut State, leaving: UnsavedAction, effects: &mut Vec<Effect>) {
     if state.asks_before_leaving() {
         state.session.saving.leaving = Some(leaving);
     } else {
@@ -130,17 +130,17 @@ pub fn leave(state: &mut State, leaving: Leaving, effects: &mut Vec<Effect>) {
     }
 }
 
-fn go(state: &mut State, leaving: Leaving, effects: &mut Vec<Effect>) {
+fn go(state: &mut State, leaving: UnsavedAction, effects: &mut Vec<Effect>) {
     match leaving {
-        Leaving::Quit => effects.push(Effect::Close),
-        Leaving::New => {
+        UnsavedAction::Quit => effects.push(Effect::Close),
+        UnsavedAction::New => {
             empty(state, effects);
             state.session.messages.clear();
             state.session.status.clear();
         }
-        Leaving::Demo { guide } => crate::state::update::demo(state, guide, effects),
-        Leaving::Open(path) => read(state, path, false, effects),
-        Leaving::Recover(path) => read(state, path, true, effects),
+        UnsavedAction::Demo { guide } => crate::state::update::demo(state, guide, effects),
+        UnsavedAction::Open(path) => read(state, path, false, effects),
+        UnsavedAction::Recover(path) => read(state, path, true, effects),
     }
 }
 
@@ -165,9 +165,9 @@ pub fn empty(state: &mut State, effects: &mut Vec<Effect>) {
     (session.drawn, session.making, session.labels) = (None, None, None);
     (session.unsettled, session.coarse_again, session.full_next) = (false, false, false);
     session.fitting = None;
-    session.bundle = Working::default();
+    session.bundle = StreamlineRuntime::default();
     session.filter = Default::default();
-    session.segment = crate::state::segment::Working {
+    session.segment = crate::state::segment::SegmentRuntime {
         run: session.segment.run + 1,
         ..Default::default()
     };
@@ -199,7 +199,7 @@ fn save(
     state: &mut State,
     path: Option<PathBuf>,
     known: Option<String>,
-    then: Option<Leaving>,
+    then: Option<UnsavedAction>,
     effects: &mut Vec<Effect>,
 ) {
     state.session.forget_failures(Slot::Save);
@@ -414,7 +414,7 @@ fn was_read(state: &mut State, read: Arc<ReadSession>, effects: &mut Vec<Effect>
         let names: Vec<&str> = unknown.iter().map(String::as_str).collect();
         let names = some_of(&names, NAMED);
         let path = read.path.display();
-        state.session.say(
+        state.session.notify(
             Severity::Warning,
             format!(
                 "This version does not know {names} in the session and leaves it out when it \
@@ -498,7 +498,7 @@ fn was_loaded(state: &mut State, restored: RestoredLayers, effects: &mut Vec<Eff
     for note in &notes {
         state
             .session
-            .say(Severity::from(note), note.sentence.clone());
+            .notify(Severity::from(note), note.sentence.clone());
     }
     if let Some(sentence) = saved::away(&document) {
         state

@@ -1,7 +1,7 @@
 //! Snapshots: what was there once, to be compared with what is there now.
 
-use crate::solvers::curves::Fate;
-use crate::state::{Document, LayerId, Live, Session, State};
+use crate::solvers::curves::SeedOutcome;
+use crate::state::{Document, LayerId, CurveResult, Session, State};
 use std::sync::Arc;
 
 /// Layers, regions, parameters and the live result of a moment; nothing of it is copied, since data
@@ -11,7 +11,7 @@ pub struct Snapshot {
     /// 1, 2, and so on.
     pub name: String,
     pub document: Document,
-    pub live: Option<Live>,
+    pub live: Option<CurveResult>,
     /// The layer that was live when the snapshot was taken, of a session that was opened.
     pub was_live: Option<LayerId>,
 }
@@ -37,11 +37,11 @@ pub struct Comparing {
 impl Comparing {
     /// Whether what missed the targets is seen: on both sides or on neither. A session keeps what met them
     /// only, and lines on one side would read as a difference.
-    pub fn shows_missed(&self, now: Option<&Live>) -> bool {
-        let knows = |live: Option<&Live>| {
+    pub fn shows_missed(&self, now: Option<&CurveResult>) -> bool {
+        let knows = |live: Option<&CurveResult>| {
             let output = live.map(|live| &live.output);
             output
-                .is_some_and(|o| !o.missed.is_empty() || o.fates[Fate::MissedTargets as usize] == 0)
+                .is_some_and(|o| !o.missed.is_empty() || o.fates[SeedOutcome::MissedTargets as usize] == 0)
         };
         knows(now) && knows(self.with.live.as_ref())
     }

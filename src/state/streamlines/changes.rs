@@ -1,7 +1,7 @@
 //! Questions about the streamlines of a layer: filter, profile, connections, rulers.
 
 use crate::solvers::tractogram::profile::Sense;
-use crate::solvers::tractogram::selection::Counting;
+use crate::solvers::tractogram::selection::PointStatistic;
 use crate::state::Document;
 use crate::state::changes::Fields;
 use crate::state::filter::{ByWeight, weight};
@@ -58,10 +58,10 @@ fn rules(document: &Document, other: &Document) -> Fields {
     fields.number_or("At most", most, (0, ""), "all that pass");
     let passes = [(false, "What passes"), (true, "What fails")];
     fields.choice("Show", &sieve.invert, &passes);
-    let counting = |counting: Counting| match counting {
-        Counting::Mean => "Mean",
-        Counting::Any => "Any",
-        Counting::All => "All",
+    let counting = |counting: PointStatistic| match counting {
+        PointStatistic::Mean => "Mean",
+        PointStatistic::Any => "Any",
+        PointStatistic::All => "All",
     };
     for limit in &sieve.limits {
         let label = format!("{} counts by", document.column_name(&limit.column));

@@ -3,7 +3,7 @@
 use crate::data::tractogram::LENGTH;
 use crate::io::quoted;
 use crate::solvers::curves::StopReason;
-use crate::solvers::tractogram::selection::{Counting, Said, Within};
+use crate::solvers::tractogram::selection::{PointStatistic, SelectionOptions, Within};
 use crate::state::recipe::{Recipe, RegionSpec, region_arguments};
 use std::fmt::{Display, Formatter, Result};
 use std::path::{Path, PathBuf};
@@ -24,10 +24,10 @@ pub struct Choice {
 }
 
 /// A rule on an image, as `--image` takes it: `fa.nii.gz:0.3..:any`.
-pub fn on_image(file: &Path, low: f32, high: f32, counting: Counting) -> String {
+pub fn on_image(file: &Path, low: f32, high: f32, counting: PointStatistic) -> String {
     let range = range(low, high);
     match counting {
-        Counting::Mean => format!("{}:{range}", file.display()),
+        PointStatistic::Mean => format!("{}:{range}", file.display()),
         counting => format!("{}:{range}:{}", file.display(), counting.key()),
     }
 }
@@ -76,7 +76,7 @@ impl Display for Choice {
 }
 
 /// One command after the other: what makes the streamlines, and each step that keeps some of them.
-pub(in crate::state) fn selected(of: &Recipe, steps: &[Option<Said>], out: &Path) -> String {
+pub(in crate::state) fn selected(of: &Recipe, steps: &[Option<SelectionOptions>], out: &Path) -> String {
     let (mut input, mut told, mut commands) = (PathBuf::from("all.trx"), String::new(), Vec::new());
     match of {
         Recipe::File(file) => input.clone_from(file),

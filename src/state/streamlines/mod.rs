@@ -7,6 +7,6 @@ pub(in crate::state) mod reach;
 pub mod tables;
 mod types;
 pub(in crate::state) mod update;
-pub(in crate::state) mod working;
+pub(in crate::state) mod runtime;
 
 pub use types::*;

@@ -5,7 +5,7 @@ use crate::solvers::tensor_fit::FitMap;
 use crate::state::State;
 use crate::state::document::{Content, Document, Layer, LayerId};
 use crate::state::filter::WEIGHT;
-use crate::state::streamlines::{ByPtr, Chosen, Column, Origin, Sifted};
+use crate::state::streamlines::{SameArc, ManualSelection, Column, Origin, StreamlineSelection};
 use std::sync::Arc;
 
 /// A layer's streamlines.
@@ -58,7 +58,7 @@ impl State {
     }
 
     /// What the filter leaves of a layer; that of a moment ago while a new one is being found.
-    pub fn sifted(&self, layer: LayerId) -> Option<&Sifted> {
+    pub fn sifted(&self, layer: LayerId) -> Option<&StreamlineSelection> {
         let (key, sifted) = self.session.bundle.sift.shown()?;
         let lines = lines_of(self.document.layer(layer)?)?;
         let sieve = self.document.bundle.sieve.as_ref()?;
@@ -72,14 +72,14 @@ impl State {
     }
 
     /// What the filter leaves as it is now; `None` where that is not known.
-    pub fn passing(&self, layer: LayerId) -> Option<&Sifted> {
+    pub fn passing(&self, layer: LayerId) -> Option<&StreamlineSelection> {
         let sift = &self.session.bundle.sift;
         let at_rest = sift.running().is_none() && !sift.has_failed();
         self.sifted(layer).filter(|_| at_rest)
     }
 
     /// Those that are chosen, of the layer as it is.
-    pub fn chosen(&self) -> Option<&Chosen> {
+    pub fn chosen(&self) -> Option<&ManualSelection> {
         let chosen = self.session.bundle.chosen.as_ref()?;
         let lines = lines_of(self.document.layer(chosen.layer)?)?;
         (lines.id() == chosen.of && chosen.count > 0).then_some(chosen)
@@ -172,7 +172,7 @@ impl State {
     }
 
     /// Those streamlines that count: what the filter leaves, or all.
-    pub fn among(&self, layer: LayerId) -> Option<ByPtr<bool>> {
+    pub fn among(&self, layer: LayerId) -> Option<SameArc<bool>> {
         self.sifted(layer).map(|s| s.marks.clone())
     }
 }

@@ -1,11 +1,11 @@
 //! What is asked about the streamlines of a layer: which of them, their values, what they connect; and
 //! rulers on slices.
 
-pub use crate::state::core::live::{ByPtr, Live, LiveKey};
+pub use crate::state::core::live::{SameArc, Live, LiveKey};
 pub use crate::state::streamlines::reach::lines_of;
-pub use crate::state::streamlines::working::{
-    Chosen, ColumnKey, ConnectKey, Connected, OrderKey, Origin, ProfileKey, Profiled, Same,
-    SiftKey, Sifted, Working,
+pub use crate::state::streamlines::runtime::{
+    ManualSelection, ColumnKey, ConnectKey, Connected, OrderKey, Origin, ProfileKey, Profiled, Same,
+    SelectionKey, StreamlineSelection, StreamlineRuntime,
 };
 
 use crate::data::Role;
@@ -14,7 +14,7 @@ use crate::data::tractogram::LENGTH;
 use crate::solvers::curves::StopReason;
 use crate::solvers::tractogram::pick::{Screen, Wanted};
 use crate::solvers::tractogram::profile::Sense;
-use crate::solvers::tractogram::selection::Counting;
+use crate::solvers::tractogram::selection::PointStatistic;
 use crate::state::document::LayerId;
 use crate::state::view::Pane;
 use glam::DVec3;
@@ -38,7 +38,7 @@ impl Column {
 
 /// How a region counts for a filter.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
-pub enum Use {
+pub enum RegionRule {
     Nothing,
     /// Through all of these.
     Include,
@@ -50,7 +50,7 @@ pub enum Use {
     Within,
 }
 
-impl Use {
+impl RegionRule {
     pub const ALL: [Self; 5] = [
         Self::Nothing,
         Self::Include,
@@ -100,18 +100,18 @@ pub struct Limit {
     pub high: Option<f32>,
     /// Of an image: which of its values along the streamline.
     #[serde(default)]
-    pub counting: Counting,
+    pub counting: PointStatistic,
 }
 
 /// A filter that leaves some streamlines of a layer to be seen.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
-pub struct Sieve {
+pub struct StreamlineRules {
     pub layer: LayerId,
     /// Of the streamlines' groups.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub group: Option<String>,
     /// Regions that count in another way than their role says.
-    pub uses: Vec<(RegionId, Use)>,
+    pub uses: Vec<(RegionId, RegionRule)>,
     pub by_ends: bool,
     pub limits: Vec<Limit>,
     pub stop: Option<StopReason>,
@@ -120,7 +120,7 @@ pub struct Sieve {
     pub invert: bool,
 }
 
-impl Sieve {
+impl StreamlineRules {
     pub fn new(layer: LayerId) -> Self {
         Self {
             layer,
@@ -135,9 +135,9 @@ impl Sieve {
         }
     }
 
-    pub fn how(&self, region: RegionId, role: Role) -> Use {
+    pub fn how(&self, region: RegionId, role: Role) -> RegionRule {
         let own = self.uses.iter().find(|(id, _)| *id == region);
-        own.map_or(Use::of(role), |(_, how)| *how)
+        own.map_or(RegionRule::of(role), |(_, how)| *how)
     }
 
     pub fn limit(&self, column: &Column) -> Option<&Limit> {
@@ -154,9 +154,9 @@ impl Sieve {
     }
 
     /// With a region that counts so.
-    pub fn using(mut self, region: RegionId, role: Role, how: Use) -> Self {
+    pub fn using(mut self, region: RegionId, role: Role, how: RegionRule) -> Self {
         self.uses.retain(|(id, _)| *id != region);
-        if how != Use::of(role) {
+        if how != RegionRule::of(role) {
             self.uses.push((region, how));
         }
         self
@@ -223,7 +223,7 @@ impl Measurement {
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Bundle {
-    pub sieve: Option<Sieve>,
+    pub sieve: Option<StreamlineRules>,
     /// Images whose means are columns of the table.
     pub images: Vec<LayerId>,
     pub profile: ProfileSettings,
@@ -310,7 +310,7 @@ pub enum How {
 pub enum BundleAction {
     /// `None`: shows all streamlines again.
     SetSieve {
-        sieve: Option<Sieve>,
+        sieve: Option<StreamlineRules>,
         phase: crate::state::Phase,
     },
     /// A new layer of what the filter leaves.

@@ -2,7 +2,7 @@
 
 pub(in crate::state) mod apart;
 mod asked;
-pub(in crate::state) mod choose;
+pub(in crate::state) mod select_manually;
 pub(in crate::state) mod edits;
 pub(in crate::state) mod follow;
 mod measure;
@@ -29,12 +29,12 @@ pub fn act(state: &mut State, action: BundleAction, effects: &mut Vec<Effect>) {
             screen,
             wanted,
             how,
-        } => choose::pick(state, screen, wanted, how, effects),
-        BundleAction::Choose { lines, how, anchor } => choose::lines(state, &lines, how, anchor),
-        BundleAction::ChooseAll => choose::all(state),
-        BundleAction::ChooseOthers => choose::others(state),
+        } => select_manually::pick(state, screen, wanted, how, effects),
+        BundleAction::Choose { lines, how, anchor } => select_manually::lines(state, &lines, how, anchor),
+        BundleAction::ChooseAll => select_manually::all(state),
+        BundleAction::ChooseOthers => select_manually::others(state),
         BundleAction::ChooseNone => state.session.bundle.chosen = None,
-        BundleAction::ChoosePair { row, column, how } => choose::pair(state, row, column, how),
+        BundleAction::ChoosePair { row, column, how } => select_manually::pair(state, row, column, how),
         BundleAction::SetImages(images) => {
             set(state, "Columns of the table", Phase::Done, |b| {
                 b.images = images

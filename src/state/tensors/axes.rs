@@ -1,6 +1,6 @@
 //! Axes of the gradients: comparing all ways to exchange and flip them, and taking one.
 
-use crate::data::turn::Turn;
+use crate::data::axis_change::AxisChange;
 use crate::data::{DataId, Volume};
 use crate::solvers::gradient_check;
 use crate::state::document::Content;
@@ -22,7 +22,7 @@ pub fn check(state: &mut State, effects: &mut Vec<Effect>) {
                 params: gradient_check::Params::defaults(),
             }));
         }
-        _ => state.session.say(
+        _ => state.session.notify(
             Severity::Information,
             "The gradients are compared once the tensors of their scan are fitted",
         ),
@@ -40,7 +40,7 @@ pub fn checked(state: &mut State, scan: DataId, output: Arc<gradient_check::Outp
 }
 
 /// Turns the gradients of the scan; the fit follows.
-pub fn turn(state: &mut State, turn: Turn, effects: &mut Vec<Effect>) {
+pub fn turn(state: &mut State, turn: AxisChange, effects: &mut Vec<Effect>) {
     let Some(layer) = state.document.scan().cloned() else {
         return;
     };
@@ -51,12 +51,12 @@ pub fn turn(state: &mut State, turn: Turn, effects: &mut Vec<Effect>) {
     else {
         return;
     };
-    if turn == Turn::NONE {
+    if turn == AxisChange::NONE {
         return;
     }
     let before = state.document.origins.turn(layer.origin);
-    let whole = turn.after(before.unwrap_or(Turn::NONE));
-    let whole = Some(whole).filter(|t| *t != Turn::NONE);
+    let whole = turn.after(before.unwrap_or(AxisChange::NONE));
+    let whole = Some(whole).filter(|t| *t != AxisChange::NONE);
     // The same image as another scan: what was made of the old one is not of this.
     let image = Volume::new(dwi.grid.clone(), dwi.frames, dwi.kind, dwi.values.clone());
     let content = Content::Scan {

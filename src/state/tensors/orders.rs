@@ -6,7 +6,7 @@ use crate::state::document::{Content, LayerId};
 use crate::state::origin::Origin;
 use crate::state::tensors::jobs::CompareTensors;
 use crate::state::update::edit;
-use crate::state::{Effect, State, Told, tensors};
+use crate::state::{Effect, State, Reading, tensors};
 use std::sync::Arc;
 
 /// Compares the ways to read what was opened, where it may be tensors and nothing else gives any.
@@ -60,9 +60,9 @@ pub fn read(
     }
     let told = match state.document.origin(&found) {
         Origin::File { reading, .. } => reading.clone(),
-        _ => Told::default(),
+        _ => Reading::default(),
     };
-    let told = Told {
+    let told = Reading {
         tensors: layout,
         ..told
     };

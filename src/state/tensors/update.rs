@@ -141,16 +141,16 @@ pub fn fitted(state: &mut State, result: &Fitted) -> bool {
     ));
     if let Some(doubt) = result.mask_found.as_ref().and_then(mask::doubt) {
         let text = format!("{doubt}. Look at it, or fit within a mask file");
-        state.session.say(Severity::Warning, text);
+        state.session.notify(Severity::Warning, text);
     }
     if let Some(unit) = result.fit.other_unit {
-        state.session.say(
+        state.session.notify(
             Severity::Warning,
             format!("The tensors are read as {unit}, since in mm²/s no tissue has their size"),
         );
     }
     if !result.fit.without_direction.is_empty() {
-        state.session.say(
+        state.session.notify(
             Severity::Warning,
             format!(
                 "Volumes left out of the fit, b above 50 but no direction (usually the scanner's trace image): {}",
@@ -160,7 +160,7 @@ pub fn fitted(state: &mut State, result: &Fitted) -> bool {
     }
     let floor = result.key.params.min_eigenvalue_mm2_per_s;
     for doubt in result.fit.doubts(result.mask.count(), floor) {
-        state.session.say(Severity::Warning, doubt);
+        state.session.notify(Severity::Warning, doubt);
     }
     true
 }

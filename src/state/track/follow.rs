@@ -2,7 +2,7 @@
 //! through the crosshair's voxel. Found anew where the curves, the reason or the voxel changed.
 
 use crate::data::Tractogram;
-use crate::state::session::{Passing, StopKey};
+use crate::state::session::{CurvesAtCrosshair, StopFilterKey};
 use crate::state::track::jobs::stopped::CollectStopped;
 use crate::state::view::Task;
 use crate::state::{Effect, State};
@@ -21,13 +21,13 @@ pub fn follow(state: &mut State, effects: &mut Vec<Effect>) {
 
 fn stopped(state: &mut State, effects: &mut Vec<Effect>) {
     let live = state.session.live.as_ref();
-    let wanted = state.view.stop.zip(live).map(|(reason, live)| StopKey {
+    let wanted = state.view.stop.zip(live).map(|(reason, live)| StopFilterKey {
         of: [live.output.kept.id(), live.output.missed.id()],
         reason,
     });
     let curves = live.map(|live| [&live.output.kept, &live.output.missed].map(Tractogram::clone));
     let asked = state.session.bundle.stopped.ask(wanted);
-    let (Some(StopKey { reason, .. }), Some(curves)) = (asked, curves) else {
+    let (Some(StopFilterKey { reason, .. }), Some(curves)) = (asked, curves) else {
         return;
     };
     if curves.iter().map(|c| c.points.len()).sum::<usize>() > AT_ONCE {
@@ -71,7 +71,7 @@ fn passing(state: &mut State) {
         let sum: f64 = through.iter().map(|&i| f64::from(measures[i])).sum();
         sum / through.len() as f64
     });
-    state.session.passing = Some(Passing {
+    state.session.passing = Some(CurvesAtCrosshair {
         of: curves.id(),
         voxel,
         count: through.len(),

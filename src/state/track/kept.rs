@@ -10,7 +10,7 @@ use crate::state::core::words::{THIN, count};
 use crate::state::document::{Content, Display, Layer, LayerId, Method};
 use crate::state::files::jobs::{SaveTractogram, SaveWithValues};
 use crate::state::origin::Origin;
-use crate::state::session::{Asked, GuideStep, Severity};
+use crate::state::session::{CurveKey, TourStep, Severity};
 use crate::state::streamlines::Column;
 use crate::state::track::jobs::LIVE;
 use crate::state::track::jobs::streamlines::{TrackStreamlines, TrackWholeBrain};
@@ -26,11 +26,11 @@ const NOT_FINAL: &str = "What is shown is not the full result of the controls as
 pub fn whole_brain_done(
     state: &mut State,
     output: Arc<curves::Output>,
-    asked: &Asked,
+    asked: &CurveKey,
     wall_ms: f64,
 ) {
     let Some(made) = recipes::made(&state.document, asked, Cut::All) else {
-        state.session.say(
+        state.session.notify(
             Severity::Information,
             "The tensors changed while the whole brain was tracked, so its streamlines were \
              dropped: track it again",
@@ -56,7 +56,7 @@ pub fn set_whole_brain(state: &mut State, whole_brain: WholeBrain, phase: Phase)
 
 pub fn whole_brain(state: &mut State, effects: &mut Vec<Effect>) {
     let Some(tensors) = &state.document.tensors else {
-        state.session.say(
+        state.session.notify(
             Severity::Error,
             "Tracking needs tensors: open a diffusion scan with its gradients",
         );
@@ -168,7 +168,7 @@ pub fn save(state: &mut State, layer: Option<LayerId>, path: PathBuf, effects: &
     };
     let tractogram = with_grid(state, tractogram);
     write(tractogram, path, command, effects);
-    state.session.guide_done(GuideStep::Save);
+    state.session.guide_done(TourStep::Save);
 }
 
 fn save_sifted(state: &mut State, id: LayerId, path: PathBuf, effects: &mut Vec<Effect>) {
@@ -176,7 +176,7 @@ fn save_sifted(state: &mut State, id: LayerId, path: PathBuf, effects: &mut Vec<
     let marks = state.passing(id).map(|s| s.marks.0.clone());
     let recipe = layer.as_deref().and_then(|l| sifted_recipe(state, l));
     let (Some(layer), Some(marks), Some(recipe)) = (layer, marks, recipe) else {
-        return state.session.say(
+        return state.session.notify(
             Severity::Information,
             "What the filter leaves is not known: wait for it or change it, then export again",
         );
@@ -191,7 +191,7 @@ fn save_sifted(state: &mut State, id: LayerId, path: PathBuf, effects: &mut Vec<
         command: recipe.command(),
         replace: true,
     }));
-    state.session.guide_done(GuideStep::Save);
+    state.session.guide_done(TourStep::Save);
 }
 
 /// The grid of the document's scan, else of its first image, where a file did not bring its own: some

@@ -2,11 +2,11 @@
 
 use crate::data::{DataId, Tractogram};
 use crate::solvers::curves::Seeding;
-use crate::solvers::geodesic::{Cut, Medium};
+use crate::solvers::geodesic::{Cut, RayMetric};
 use crate::state::action::Phase;
 use crate::state::document::{Rays, Tensors};
 use crate::state::recipe::MediumRecipe;
-use crate::state::session::{Asked, Curves, CutKey, LiveRays, measure_range};
+use crate::state::session::{CurveKey, CurveParams, CutKey, RayResult, measure_range};
 use crate::state::track::jobs::cut::CutRays;
 use crate::state::track::jobs::shoot::{RayOutput, ShootRays};
 use crate::state::update::edit;
@@ -73,7 +73,7 @@ pub fn request(state: &State, tensors: &Tensors, coarse: bool) -> ShootRays {
             params.walk.seeding = Seeding::Random { count: seeds };
         }
     }
-    let fits = |(asked, m): &&(MediumRecipe, Medium)| {
+    let fits = |(asked, m): &&(MediumRecipe, RayMetric)| {
         m.field.id() == tensors.field.id()
             && *asked == medium
             && m.interpolation == params.walk.interpolation
@@ -105,10 +105,10 @@ pub fn shot(
         sharpening: shot.medium.sharpening,
         precision: job.precision,
     };
-    let asked = Asked {
+    let asked = CurveKey {
         field: shot.medium.field.id(),
         regions: job.regions.clone(),
-        curves: Curves::Rays(medium, job.params.clone()),
+        curves: CurveParams::Rays(medium, job.params.clone()),
         coarse: job.coarse,
     };
     let rays = (shot.seeds * shot.directions) as f64;
@@ -129,7 +129,7 @@ pub fn shot(
     let Some(mut live) = track::update::taken_in(state, output, asked, job.cut, wall_ms) else {
         return;
     };
-    live.rays = Some(LiveRays {
+    live.rays = Some(RayResult {
         range,
         all: shot.all,
         measures: shot.measures,

@@ -7,7 +7,7 @@ use crate::solvers::geodesic::Cut;
 use crate::state::core::words::{mask, none_started, took};
 use crate::state::document::{Method, Unfiled};
 use crate::state::recipes::{curves_recipe, fit_of, fit_recipe};
-use crate::state::session::{Asked, Curves, Live};
+use crate::state::session::{CurveKey, CurveParams, CurveResult};
 use crate::state::tensors::types::BootstrapInput;
 use crate::state::track::jobs::LIVE;
 use crate::state::track::jobs::streamlines::TrackStreamlines;
@@ -31,7 +31,7 @@ fn asked_of(document: &Document) -> impl Iterator<Item = &Arc<Region>> {
 }
 
 /// The recipe of streamlines or rays; `None` where the tensors are not those of the document.
-pub fn recipe(document: &Document, asked: &Asked, cut: Cut) -> Option<Recipe> {
+pub fn recipe(document: &Document, asked: &CurveKey, cut: Cut) -> Option<Recipe> {
     let fit = fit_recipe(document, fit_of(document, asked.field)?)?;
     Some(match document.specs(&asked.regions) {
         Err(Unfiled(region)) => Recipe::NoCommand { region },
@@ -63,14 +63,14 @@ pub fn exported(state: &mut State, path: &std::path::Path) {
 }
 
 /// Whether live curves are those of the document as it is.
-pub fn is_current(document: &Document, asked: &Asked) -> bool {
+pub fn is_current(document: &Document, asked: &CurveKey) -> bool {
     let same = |(a, b): (&Arc<Region>, &Region)| Arc::ptr_eq(&a.shape, &b.shape);
     let seeded = document.regions.iter().any(|r| r.role == Role::Seed);
     let wanted = match &asked.curves {
-        Curves::Streamlines(params) => {
+        CurveParams::Streamlines(params) => {
             *params == crate::state::track::update::params(document, asked.coarse)
         }
-        Curves::Rays(medium, params) => {
+        CurveParams::Rays(medium, params) => {
             let mut wanted = document.rays.params.clone();
             if asked.coarse {
                 wanted.walk.seeding = params.walk.seeding;
@@ -83,10 +83,10 @@ pub fn is_current(document: &Document, asked: &Asked) -> bool {
 
 /// Whether live curves are of the document's tensors, method and regions, which may have been moved
 /// since.
-fn alike(document: &Document, asked: &Asked) -> bool {
+fn alike(document: &Document, asked: &CurveKey) -> bool {
     let method = match asked.curves {
-        Curves::Streamlines(_) => Method::Streamlines,
-        Curves::Rays(..) => Method::Rays,
+        CurveParams::Streamlines(_) => Method::Streamlines,
+        CurveParams::Rays(..) => Method::Rays,
     };
     let same = |(a, b): (&Arc<Region>, &Region)| (a.id, a.role) == (b.id, b.role);
     document.tensors.as_ref().map(|t| t.field.id()) == Some(asked.field)
@@ -100,10 +100,10 @@ fn alike(document: &Document, asked: &Asked) -> bool {
 pub fn taken_in(
     state: &mut State,
     output: Arc<curves::Output>,
-    asked: Asked,
+    asked: CurveKey,
     cut: Cut,
     wall_ms: f64,
-) -> Option<Live> {
+) -> Option<CurveResult> {
     let document = &state.document;
     let lags = asked.coarse && state.session.unsettled && alike(document, &asked);
     if !(is_current(document, &asked) || lags) {
@@ -113,12 +113,12 @@ pub fn taken_in(
     let seeds = output.fates.iter().sum::<u64>() as usize;
     let kept = counted(output.kept.len(), "streamline");
     let (made, what, min_fa) = match &asked.curves {
-        Curves::Streamlines(params) => (
+        CurveParams::Streamlines(params) => (
             format!("{kept} from {}", counted(seeds, "seed")),
             "streamline",
             params.min_fa,
         ),
-        Curves::Rays(..) => (format!("Shot {}", counted(seeds, "ray")), "ray", None),
+        CurveParams::Rays(..) => (format!("Shot {}", counted(seeds, "ray")), "ray", None),
     };
     // A task that does not show the curves has no status about them.
     if state.view.task.shows_live() {
@@ -136,7 +136,7 @@ pub fn taken_in(
         state.session.status_about.live = Some(said);
     }
     let targets = asked.regions.iter().filter(|r| r.role == Role::Target);
-    Some(Live {
+    Some(CurveResult {
         output,
         coarse: asked.coarse,
         seeds,
@@ -149,7 +149,7 @@ pub fn taken_in(
 }
 
 /// Takes in the streamlines of the regions.
-pub fn live_done(state: &mut State, output: Arc<curves::Output>, asked: Asked, wall_ms: f64) {
+pub fn live_done(state: &mut State, output: Arc<curves::Output>, asked: CurveKey, wall_ms: f64) {
     if let Some(live) = taken_in(state, output, asked, Cut::All, wall_ms) {
         state.session.live = Some(live);
     }
@@ -223,7 +223,7 @@ fn put_off(state: &mut State, coarse: bool, effects: &mut Vec<Effect>) {
     if coarse {
         return;
     }
-    let current = |live: &mut Live| is_current(&state.document, &live.asked);
+    let current = |live: &mut CurveResult| is_current(&state.document, &live.asked);
     session.live.take_if(|live| !current(live));
     (session.unsettled, session.coarse_again, session.full_next) = (false, false, false);
     session.coarse_running = false;
@@ -295,7 +295,7 @@ fn ask(state: &mut State, coarse: bool, first: bool, effects: &mut Vec<Effect>) 
         return;
     }
     // What was made by the other method says nothing about this one.
-    let other = |live: &Live| live.rays.is_some() != (document.method == Method::Rays);
+    let other = |live: &CurveResult| live.rays.is_some() != (document.method == Method::Rays);
     if state.session.live.as_ref().is_some_and(other) {
         state.session.live = None;
     }

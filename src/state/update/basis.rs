@@ -6,7 +6,7 @@ use crate::state::Document;
 use crate::state::document::{Content, FitMask, Layer, Made};
 use crate::state::origin::OriginId;
 use crate::state::recipe::Source;
-use crate::state::session::Curves;
+use crate::state::session::CurveParams;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -95,8 +95,8 @@ pub fn tensors(document: &Document, name: &str, fit: OriginId) -> Result<Tensors
 /// The request that makes kept curves again; an error is a sentence.
 pub fn remake(document: &Document, layer: u64, name: &str, made: &Made) -> Result<Remake, String> {
     let curves = match made.curves.clone() {
-        Curves::Streamlines(params) => Remade::Streamlines(params),
-        Curves::Rays(medium, params) => Remade::Rays {
+        CurveParams::Streamlines(params) => Remade::Streamlines(params),
+        CurveParams::Rays(medium, params) => Remade::Rays {
             sharpening: medium.sharpening,
             precision: medium.precision,
             params,

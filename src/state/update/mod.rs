@@ -11,7 +11,7 @@ use crate::data::{Grid, Role};
 use crate::jobs::{JobHandle, Slot};
 use crate::state::action::{Action, Effect, Phase};
 pub use crate::state::alignment::update::fixed_name;
-use crate::state::alignment::{self, How};
+use crate::state::alignment::{self, AlignedBy};
 pub use crate::state::density::update::sent;
 use crate::state::files::jobs::head::MakeHead;
 use crate::state::files::jobs::open::OpenFile;
@@ -22,13 +22,13 @@ pub use crate::state::pathways::update::{find as find_pathway, told as pathway_r
 use crate::state::regions::drawing::grid_of;
 use crate::state::regions::update::change_all;
 pub use crate::state::segment::update::{now as segmented_now, told as segment_recipe};
-use crate::state::session::{Exports, GuideStep, Severity};
+use crate::state::session::{RecentExports, TourStep, Severity};
 pub use crate::state::sessions::update::is_session;
 pub use crate::state::streamlines::update::{asked as asked_recipe, sifted as sifted_recipe};
 pub use crate::state::track::kept::losses;
 use crate::state::view::{Layout, Pane, Slab, SliceCamera, Task, View};
 use crate::state::{
-    Camera, Content, Document, Layer, LayerId, Leaving, Recipe, State, Told, density, device,
+    Camera, Content, Document, Layer, LayerId, UnsavedAction, Recipe, State, Reading, density, device,
     files, filter, pathways, pictures, regions, sampling, segment, sessions, snapshots,
     streamlines, tensors, track,
 };
@@ -63,11 +63,11 @@ pub fn update(state: &mut State, action: Action) -> Vec<Effect> {
 fn skip_done(state: &mut State) {
     let there = |role| state.document.regions.iter().any(|r| r.role == role);
     let session = &mut state.session;
-    if session.guide == Some(GuideStep::PlaceSeed) && there(Role::Seed) {
-        session.guide_done(GuideStep::PlaceSeed);
+    if session.guide == Some(TourStep::PlaceSeed) && there(Role::Seed) {
+        session.guide_done(TourStep::PlaceSeed);
     }
-    if session.guide == Some(GuideStep::PlaceTarget) && there(Role::Target) {
-        session.guide_done(GuideStep::PlaceTarget);
+    if session.guide == Some(TourStep::PlaceTarget) && there(Role::Target) {
+        session.guide_done(TourStep::PlaceTarget);
     }
 }
 
@@ -79,26 +79,26 @@ fn apply(state: &mut State, action: Action, effects: &mut Vec<Effect>) {
             effects.push(Effect::submit(OpenFile::with_reading(path, told)));
         }
         Action::OpenDemo { guide } => {
-            sessions::update::leave(state, Leaving::Demo { guide }, effects);
+            sessions::update::leave(state, UnsavedAction::Demo { guide }, effects);
         }
         Action::OpenVisit(Some(number)) => files::opening::open_visit(state, number, effects),
         Action::OpenVisit(None) => state.session.folder = None,
         Action::Set(settings) => settings::set(state, settings, effects),
         Action::Session(action) => sessions::update::act(state, action, effects),
         Action::SaveTracks { layer, path } => {
-            exported(state, Exports::TRACKS, &path, effects);
+            exported(state, RecentExports::TRACKS, &path, effects);
             track::kept::save(state, layer, path, effects);
         }
         Action::SaveLayer { layer, path } => {
-            exported(state, Exports::LAYER, &path, effects);
+            exported(state, RecentExports::LAYER, &path, effects);
             layers::save(state, layer, path, effects);
         }
         Action::SaveRegion { region, path } => {
-            exported(state, Exports::REGION, &path, effects);
+            exported(state, RecentExports::REGION, &path, effects);
             regions::update::save(state, region, path, effects);
         }
         Action::Screenshot(shot) => {
-            exported(state, Exports::PICTURE, &shot.path, effects);
+            exported(state, RecentExports::PICTURE, &shot.path, effects);
             pictures::update::take(state, shot, effects);
         }
         Action::NextFrame => pictures::update::next_frame(state, effects),
@@ -182,7 +182,7 @@ fn apply(state: &mut State, action: Action, effects: &mut Vec<Effect>) {
             }
         }
         Action::ShiftLayer { layer, by, phase } => {
-            alignment::update::shift(state, layer, (by, How::Hand), phase, effects);
+            alignment::update::shift(state, layer, (by, AlignedBy::Hand), phase, effects);
         }
         Action::AlignLayer(layer) => alignment::update::align(state, layer, effects),
         Action::ApplyAffine { layer, path } => {
@@ -235,7 +235,7 @@ fn apply(state: &mut State, action: Action, effects: &mut Vec<Effect>) {
         Action::MoveRegion { region, to } => regions::update::move_to(state, region, to, effects),
         Action::DuplicateRegion(region) => regions::update::duplicate(state, region, effects),
         Action::SaveRegions { path, as_labels } => {
-            exported(state, Exports::REGION, &path, effects);
+            exported(state, RecentExports::REGION, &path, effects);
             regions::update::save_all(state, path, as_labels, effects);
         }
 
@@ -417,9 +417,9 @@ fn open(state: &mut State, paths: Vec<PathBuf>, effects: &mut Vec<Effect>) {
                  files after it: {}",
                 session.display()
             );
-            state.session.say(Severity::Information, sentence);
+            state.session.notify(Severity::Information, sentence);
         }
-        return sessions::update::leave(state, Leaving::Open(session), effects);
+        return sessions::update::leave(state, UnsavedAction::Open(session), effects);
     }
     let is_gradients = |p: &PathBuf| {
         let extension = p
@@ -454,7 +454,7 @@ fn open(state: &mut State, paths: Vec<PathBuf>, effects: &mut Vec<Effect>) {
                 let path = path.clone();
                 effects.push(Effect::submit(OpenFile::with_gradients(path, gradients)));
             }
-            None => state.session.say(
+            None => state.session.notify(
                 Severity::Error,
                 "Gradient files need a scan: open the scan first, or drop both together",
             ),
@@ -490,13 +490,13 @@ fn open_colours(state: &mut State, table: PathBuf, effects: &mut Vec<Effect>) {
         });
     match chosen.and_then(|l| l.path.clone()) {
         Some(path) => {
-            let told = Told {
+            let told = Reading {
                 colours: Some(table),
-                ..Told::default()
+                ..Reading::default()
             };
             effects.push(Effect::submit(OpenFile::with_reading(path, told)));
         }
-        None => state.session.say(
+        None => state.session.notify(
             Severity::Error,
             "A colour table needs a label map: open that first, and select its layer",
         ),
@@ -508,7 +508,7 @@ fn move_crosshair(state: &mut State, world: DVec3) {
     if world.is_finite() {
         state.view.crosshair = world.clamp(low, high);
     }
-    state.session.guide_done(GuideStep::ClickSlice);
+    state.session.guide_done(TourStep::ClickSlice);
 }
 
 /// The grid through which the wheel steps: of the topmost image that is seen, else of what else has one.
@@ -579,6 +579,6 @@ fn copy_command(state: &mut State, recipe: &Recipe, effects: &mut Vec<Effect>) {
             "Command copied: it makes all results of the session again"
                 .clone_into(&mut state.session.status);
         }
-        (Some(sentence), None) => state.session.say(Severity::Information, sentence),
+        (Some(sentence), None) => state.session.notify(Severity::Information, sentence),
     }
 }

@@ -1,10 +1,10 @@
 //! What a user sets once for all documents.
 
-use crate::state::settings::Settings;
+use crate::state::settings::Preferences;
 use crate::state::{Effect, State};
 
 /// The present document keeps its parameters; one that is to come starts with those set.
-pub fn set(state: &mut State, settings: Settings, effects: &mut Vec<Effect>) {
+pub fn set(state: &mut State, settings: Preferences, effects: &mut Vec<Effect>) {
     let settings = settings.sound();
     let before = std::mem::replace(&mut state.session.settings, settings);
     let settings = &state.session.settings;

@@ -2,7 +2,7 @@
 //! thread that the window starts itself.
 
 use super::Ask;
-use super::purpose::{Purpose, SESSION};
+use super::purpose::{PathPurpose, SESSION};
 use crate::io::Format;
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Receiver, Sender, channel};
@@ -115,7 +115,7 @@ fn look() -> Desktop {
 }
 
 /// The desktop's dialog; `None` when cancelled or when there is none. Blocks.
-fn dialog(purpose: &Purpose, suggested: &str) -> Option<Vec<PathBuf>> {
+fn dialog(purpose: &PathPurpose, suggested: &str) -> Option<Vec<PathBuf>> {
     let mut dialog = rfd::AsyncFileDialog::new().set_title(purpose.title());
     let path = Path::new(suggested);
     if let Some(folder) = path.parent().filter(|f| !f.as_os_str().is_empty()) {

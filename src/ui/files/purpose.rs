@@ -5,11 +5,11 @@ use crate::io::Format;
 use crate::state::filter::{FilterAction, FilterFile};
 use crate::state::pathways::{PathwayAction, PathwayFile};
 use crate::state::segment::SegmentFile;
-use crate::state::session::Exports;
+use crate::state::session::RecentExports;
 use crate::state::streamlines::Drawer;
 use crate::state::update::is_session;
 use crate::state::{
-    Action, BundleAction, Content, LayerId, Leaving, Look, Pane, SaveLabels, SaveMasks,
+    Action, BundleAction, Content, LayerId, UnsavedAction, Look, Pane, SaveLabels, SaveMasks,
     SegmentAction, SessionAction, Shot, State, Turn, Values,
 };
 use crate::ui::format;
@@ -20,7 +20,7 @@ pub const SESSION: &str = "arcuate";
 
 /// What a path is for.
 #[derive(Clone, PartialEq, Debug)]
-pub enum Purpose {
+pub enum PathPurpose {
     Open,
     /// Of a layer, or the live ones; rays come with their measures.
     Tracks {
@@ -49,7 +49,7 @@ pub enum Purpose {
     },
     /// `then` follows once it is saved.
     Session {
-        then: Option<Leaving>,
+        then: Option<UnsavedAction>,
     },
     /// An affine that moves a layer.
     Affine {
@@ -78,7 +78,7 @@ pub enum Purpose {
     Absent(LayerId, String),
 }
 
-impl Purpose {
+impl PathPurpose {
     /// Streamlines or rays of a layer, or the live ones.
     pub fn tracks(state: &State, layer: Option<LayerId>) -> Self {
         let tractogram = match layer {
@@ -267,12 +267,12 @@ impl Purpose {
             | Self::Affine { .. }
             | Self::Scheme => None,
             Self::Session { .. } | Self::Csv(_) => None,
-            Self::Tracks { .. } | Self::Filter(..) => Some(Exports::TRACKS),
-            Self::Layer { .. } => Some(Exports::LAYER),
-            Self::Region(_) | Self::Regions { .. } => Some(Exports::REGION),
-            Self::Screenshot { .. } => Some(Exports::PICTURE),
+            Self::Tracks { .. } | Self::Filter(..) => Some(RecentExports::TRACKS),
+            Self::Layer { .. } => Some(RecentExports::LAYER),
+            Self::Region(_) | Self::Regions { .. } => Some(RecentExports::REGION),
+            Self::Screenshot { .. } => Some(RecentExports::PICTURE),
             Self::Pathway { what, .. } => Some(what.kind()),
-            Self::Segment(_) => Some(Exports::REGION),
+            Self::Segment(_) => Some(RecentExports::REGION),
         }
     }
 

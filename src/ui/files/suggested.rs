@@ -1,12 +1,12 @@
 //! The path that a dialog proposes.
 
-use super::Purpose;
+use super::PathPurpose;
 use crate::state::State;
 use std::path::Path;
 
 /// `name.ending` where the last file was saved, else beside the scan, or in the working folder where
 /// nothing was opened from a file; with the ending of the last file of its kind.
-pub fn suggestion(state: &State, name: &str, purpose: &Purpose) -> String {
+pub fn suggestion(state: &State, name: &str, purpose: &PathPurpose) -> String {
     let exports = &state.session.exports;
     let last = exports.folder.clone().filter(|_| purpose.kind().is_some());
     let folder = last.or_else(|| {
@@ -25,8 +25,8 @@ pub fn suggestion(state: &State, name: &str, purpose: &Purpose) -> String {
         .collect();
     let stem = state.document.name.replace(char::is_whitespace, "_");
     let layer = match purpose {
-        Purpose::Tracks { layer, .. } => *layer,
-        Purpose::Layer { layer, .. } => Some(*layer),
+        PathPurpose::Tracks { layer, .. } => *layer,
+        PathPurpose::Layer { layer, .. } => Some(*layer),
         _ => None,
     };
     let opened = layer.and_then(|id| state.document.layer(id)?.path.as_deref());

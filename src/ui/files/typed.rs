@@ -1,20 +1,20 @@
 //! Paths as typed: what is asked about them, and what they stand for.
 
-use super::Purpose;
+use super::PathPurpose;
 use crate::state::filter::FilterFile;
 use crate::state::{CheckDestination, CheckReadable, CompletePath, PathQuestion};
 use std::path::{Path, PathBuf};
 
 /// Files that would be replaced.
 #[derive(Clone, Debug)]
-pub struct Existing {
+pub struct OverwriteWarning {
     /// The path that was chosen.
     pub path: PathBuf,
     /// At least one: that path, or files with other parts of what is saved.
     pub files: Vec<PathBuf>,
 }
 
-impl Existing {
+impl OverwriteWarning {
     /// `a.tck and a.tsf exist. Saving replaces them`.
     pub fn sentence(&self) -> String {
         let name = |file: &PathBuf| {
@@ -34,12 +34,12 @@ impl Existing {
 }
 
 /// Whether these paths can be read, or something be saved under the first of them.
-pub fn check(purpose: &Purpose, paths: &[PathBuf]) -> Option<PathQuestion> {
+pub fn check(purpose: &PathPurpose, paths: &[PathBuf]) -> Option<PathQuestion> {
     let path = paths.first()?;
     if !purpose.saves() {
         return Some(PathQuestion::Readable(CheckReadable {
             paths: paths.to_vec(),
-            folders: matches!(purpose, Purpose::Open),
+            folders: matches!(purpose, PathPurpose::Open),
         }));
     }
     Some(PathQuestion::Destination(CheckDestination {
@@ -90,11 +90,11 @@ pub fn typed_paths(text: &str, folder: &Path) -> Vec<PathBuf> {
 }
 
 /// Where values go that are written with streamlines of this name, a line each.
-pub fn values_of(purpose: &Purpose, path: &Path) -> Vec<String> {
+pub fn values_of(purpose: &PathPurpose, path: &Path) -> Vec<String> {
     const MOST: usize = 4;
     let measured = match purpose {
-        Purpose::Tracks { measured, .. } => *measured,
-        Purpose::Filter(FilterFile::Kept | FilterFile::All, _) => false,
+        PathPurpose::Tracks { measured, .. } => *measured,
+        PathPurpose::Filter(FilterFile::Kept | FilterFile::All, _) => false,
         _ => return Vec::new(),
     };
     let beside = purpose.beside(path);

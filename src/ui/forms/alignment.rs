@@ -5,10 +5,10 @@ use crate::state::alignment::Nudge;
 use crate::state::alignment::jobs::ALIGN;
 use crate::state::update::fixed_name;
 use crate::state::{Action, Content, Display, Layer, Phase, Severity, State};
-use crate::ui::files::{Place, Purpose};
+use crate::ui::files::{Place, PathPurpose};
 use crate::ui::theme::{self, space};
 use crate::ui::widgets::button::{Button, IconButton};
-use crate::ui::widgets::note::{Answer, Note};
+use crate::ui::widgets::note::{NoteResponse, Note};
 use crate::ui::widgets::{paint, rows, section};
 use crate::ui::{Memory, icons, panels};
 use egui::{Sense, Ui, vec2};
@@ -40,7 +40,7 @@ pub fn show(
         let text = format!("{} is hidden: moving it shows nothing", layer.name);
         let p = theme::palette(ui.style());
         let note = Note::new(p, Severity::Warning, &text).action("Show it");
-        if note.show(ui) == Some(Answer::Taken) {
+        if note.show(ui) == Some(NoteResponse::Taken) {
             let display = Display {
                 visible: true,
                 ..layer.display.clone()
@@ -100,7 +100,7 @@ pub fn show(
         actions.push(Action::AlignLayer(layer.id));
     }
     if responses[1].clicked() {
-        let purpose = Purpose::Affine { layer: layer.id };
+        let purpose = PathPurpose::Affine { layer: layer.id };
         memory.files.ask(ui.ctx(), purpose, Place::Middle, "");
     }
     let reset = IconButton::new(icons::RESET, "Back to where the file says")

@@ -4,8 +4,8 @@ use super::display::{segment_row, select_row};
 use crate::data::tractogram::LENGTH;
 use crate::data::{DataId, Tractogram};
 use crate::solvers::curves::StopReason;
-use crate::solvers::tractogram::selection::Counting;
-use crate::state::streamlines::{Column, ColumnKey, Drawer, Limit, Sieve, Use};
+use crate::solvers::tractogram::selection::PointStatistic;
+use crate::state::streamlines::{Column, ColumnKey, Drawer, Limit, StreamlineRules, RegionRule};
 use crate::state::{Action, BundleAction, Layer, LayerId, Phase, State, Tool};
 use crate::ui::theme::{self, size, space};
 use crate::ui::widgets::button::{Button, segmented};
@@ -158,7 +158,7 @@ fn filter(
     );
     if let Some(i) = switched {
         actions.push(Action::Bundle(BundleAction::SetSieve {
-            sieve: (i == 1).then(|| Sieve::new(layer.id)),
+            sieve: (i == 1).then(|| StreamlineRules::new(layer.id)),
             phase: Phase::Done,
         }));
     }
@@ -168,7 +168,7 @@ fn filter(
             "By region, group, length, value, stop reason or at random; regions can be dragged while it is on",
         );
     };
-    let mut set = |sieve: Sieve, phase: Phase| {
+    let mut set = |sieve: StreamlineRules, phase: Phase| {
         actions.push(Action::Bundle(BundleAction::SetSieve {
             sieve: Some(sieve),
             phase,
@@ -183,7 +183,7 @@ fn filter(
     let help = "Show the streamlines that meet the rules, or those that do not";
     if let Some(i) = segment_row(ui, "Show", help, &words, usize::from(sieve.invert)) {
         let invert = i == 1;
-        set(Sieve { invert, ..sieve }, Phase::Done);
+        set(StreamlineRules { invert, ..sieve }, Phase::Done);
     }
     images(ui, state, actions);
     let (rect, _) = ui.allocate_exact_size(
@@ -210,7 +210,7 @@ fn filter(
 }
 
 /// A row for each region: how it counts.
-fn regions(ui: &mut Ui, state: &State, sieve: &Sieve, set: &mut impl FnMut(Sieve, Phase)) {
+fn regions(ui: &mut Ui, state: &State, sieve: &StreamlineRules, set: &mut impl FnMut(StreamlineRules, Phase)) {
     /// Of more those that count.
     const ROWS: usize = 8;
     let all = &state.document.regions;
@@ -221,7 +221,7 @@ fn regions(ui: &mut Ui, state: &State, sieve: &Sieve, set: &mut impl FnMut(Sieve
         );
         return;
     }
-    let counts = |r: &&Arc<crate::data::Region>| sieve.how(r.id, r.role) != Use::Nothing;
+    let counts = |r: &&Arc<crate::data::Region>| sieve.how(r.id, r.role) != RegionRule::Nothing;
     let many = all.len() > ROWS;
     let listed: Vec<_> = match many {
         true => all.iter().filter(counts).take(4 * ROWS).collect(),
@@ -244,7 +244,7 @@ fn regions(ui: &mut Ui, state: &State, sieve: &Sieve, set: &mut impl FnMut(Sieve
         let title = format!("Filter by {}", r.name);
         let chosen = menu::select(ui, columns.wide, &title, how.words(), |ui| {
             let mut chosen = None;
-            for option in Use::ALL {
+            for option in RegionRule::ALL {
                 if menu::Item::new(option.words())
                     .chosen(option == how)
                     .show(ui)
@@ -269,7 +269,7 @@ fn regions(ui: &mut Ui, state: &State, sieve: &Sieve, set: &mut impl FnMut(Sieve
     if let Some(i) = segment_row(ui, "Meets", help, &words, usize::from(sieve.by_ends)) {
         let by_ends = i == 1;
         set(
-            Sieve {
+            StreamlineRules {
                 by_ends,
                 ..sieve.clone()
             },
@@ -283,9 +283,9 @@ fn limits(
     ui: &mut Ui,
     state: &State,
     lines: &Tractogram,
-    sieve: &Sieve,
+    sieve: &StreamlineRules,
     memory: &mut Memory,
-    set: &mut impl FnMut(Sieve, Phase),
+    set: &mut impl FnMut(StreamlineRules, Phase),
 ) {
     /// More stand in the table.
     const ROWS: usize = 8;
@@ -330,7 +330,7 @@ fn limits(
             let reach = (high - low) * 1e-6 + 0.5 * 10f64.powi(-decimals);
             let limit = Limit {
                 column: column.clone(),
-                counting: limit.map_or(Counting::Mean, |l| l.counting),
+                counting: limit.map_or(PointStatistic::Mean, |l| l.counting),
                 low: (from > low + reach.min((high - low) * 0.004)).then_some(from as f32),
                 high: (to < high - reach.min((high - low) * 0.004)).then_some(to as f32),
             };
@@ -350,18 +350,18 @@ fn limit_end(limit: Option<&Limit>, end: impl Fn(&Limit) -> Option<f32>) -> f64 
 /// Which of an image's values have to lie within their limits.
 fn counting(
     ui: &mut Ui,
-    sieve: &Sieve,
+    sieve: &StreamlineRules,
     limit: &Limit,
     name: &str,
-    set: &mut impl FnMut(Sieve, Phase),
+    set: &mut impl FnMut(StreamlineRules, Phase),
 ) {
     let words = ["Mean", "Any", "All"];
     let help = "Which value must lie in the range: the mean along the streamline, that of at least one point, \
                 or those of all points";
-    let now = Counting::ALL.iter().position(|c| *c == limit.counting);
+    let now = PointStatistic::ALL.iter().position(|c| *c == limit.counting);
     let title = format!("{name} counts by");
     if let Some(i) = segment_row(ui, &title, help, &words, now.unwrap_or(0)) {
-        let counting = Counting::ALL[i];
+        let counting = PointStatistic::ALL[i];
         let limit = Limit {
             counting,
             ..limit.clone()
@@ -405,7 +405,7 @@ pub fn extent(
 }
 
 /// One of the file's groups alone.
-fn group(ui: &mut Ui, lines: &Tractogram, sieve: &Sieve, set: &mut impl FnMut(Sieve, Phase)) {
+fn group(ui: &mut Ui, lines: &Tractogram, sieve: &StreamlineRules, set: &mut impl FnMut(StreamlineRules, Phase)) {
     if lines.groups.is_empty() {
         return;
     }
@@ -434,7 +434,7 @@ fn group(ui: &mut Ui, lines: &Tractogram, sieve: &Sieve, set: &mut impl FnMut(Si
     });
     if let Some(group) = chosen {
         set(
-            Sieve {
+            StreamlineRules {
                 group,
                 ..sieve.clone()
             },
@@ -458,7 +458,7 @@ pub fn reasons(ui: &mut Ui, now: Option<StopReason>) -> Option<Option<StopReason
     chosen
 }
 
-fn stop(ui: &mut Ui, lines: &Tractogram, sieve: &Sieve, set: &mut impl FnMut(Sieve, Phase)) {
+fn stop(ui: &mut Ui, lines: &Tractogram, sieve: &StreamlineRules, set: &mut impl FnMut(StreamlineRules, Phase)) {
     let known = |name: &str| lines.per_streamline.contains_key(name);
     if !(known("stop_start") || known("stop_end")) {
         return;
@@ -468,7 +468,7 @@ fn stop(ui: &mut Ui, lines: &Tractogram, sieve: &Sieve, set: &mut impl FnMut(Sie
     let chosen = select_row(ui, "Stopped for", help, now, |ui| reasons(ui, sieve.stop));
     if let Some(stop) = chosen {
         set(
-            Sieve {
+            StreamlineRules {
                 stop,
                 ..sieve.clone()
             },
@@ -477,7 +477,7 @@ fn stop(ui: &mut Ui, lines: &Tractogram, sieve: &Sieve, set: &mut impl FnMut(Sie
     }
 }
 
-fn at_most(ui: &mut Ui, lines: &Tractogram, sieve: &Sieve, set: &mut impl FnMut(Sieve, Phase)) {
+fn at_most(ui: &mut Ui, lines: &Tractogram, sieve: &StreamlineRules, set: &mut impl FnMut(StreamlineRules, Phase)) {
     let all = lines.len().max(2) as f64;
     let usual = (all / 10.0).ceil().clamp(1.0, 10_000.0);
     let now = sieve.at_most.map_or(usual, |n| n as f64);
@@ -494,7 +494,7 @@ fn at_most(ui: &mut Ui, lines: &Tractogram, sieve: &Sieve, set: &mut impl FnMut(
         None => return,
     };
     set(
-        Sieve {
+        StreamlineRules {
             at_most,
             ..sieve.clone()
         },

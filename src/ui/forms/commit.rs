@@ -9,10 +9,10 @@ mod results;
 use crate::state::filter::jobs::FIT_WEIGHTS;
 use crate::state::filter::{FilterAction, FilterFile};
 use crate::state::{Action, Severity, State};
-use crate::ui::files::{Place, Purpose, suggestion};
+use crate::ui::files::{Place, PathPurpose, suggestion};
 use crate::ui::theme;
 use crate::ui::widgets::button::Button;
-use crate::ui::widgets::note::{Answer, Note};
+use crate::ui::widgets::note::{NoteResponse, Note};
 use crate::ui::widgets::{menu, section};
 use crate::ui::{Memory, icons, panels};
 use egui::{Rect, Ui, vec2};
@@ -67,7 +67,7 @@ fn refusals(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
             (false, true) => note.action("Track the whole brain"),
             (false, false) => note,
         };
-        if note.show(ui) == Some(Answer::Taken) {
+        if note.show(ui) == Some(NoteResponse::Taken) {
             match live {
                 true => act(actions, FilterAction::TakeLive),
                 false => actions.push(Action::TrackWholeBrain),
@@ -91,7 +91,7 @@ fn refusals(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
         if on_card {
             note = note.action(panels::ON_CPU);
         }
-        if note.show(ui) == Some(Answer::Taken) {
+        if note.show(ui) == Some(NoteResponse::Taken) {
             actions.push(Action::RunOnCpu);
         }
     }
@@ -166,7 +166,7 @@ pub fn ask(state: &State, memory: &mut Memory, what: FilterFile, place: Place) {
         .filtered()
         .map_or("", |(layer, _)| &layer.name);
     let name = format!("{of}_{}", what.suffix());
-    let purpose = Purpose::filter(state, what);
+    let purpose = PathPurpose::filter(state, what);
     let text = suggestion(state, &name, &purpose);
     memory.files.type_path(purpose, place, &text);
 }

@@ -7,7 +7,7 @@ use crate::state::document::LineColouring;
 use crate::state::filter::WEIGHT;
 use crate::state::origin::Origin;
 use crate::state::{
-    Action, Content, Display, Layer, Pane, Phase, Slab, Space, State, Told, View, defaults,
+    Action, Content, Display, Layer, Pane, Phase, Slab, Space, State, Reading, View, defaults,
 };
 use crate::ui::Memory;
 use crate::ui::theme::{self, space};
@@ -190,7 +190,7 @@ fn file_space(ui: &mut Ui, state: &State, layer: &Layer, actions: &mut Vec<Actio
     if let Some(i) = segment_row(ui, "Axes in the file", help, &words, now) {
         actions.push(Action::OpenAs {
             path: file.clone(),
-            told: Told {
+            told: Reading {
                 vtk_space: Some(Space::ALL[i]),
                 ..reading.clone()
             },

@@ -11,11 +11,11 @@ use super::{tracking, walk};
 use crate::data::Role;
 use crate::parameters::Parameters as _;
 use crate::solvers::pathway::{self, Width};
-use crate::state::pathways::{PathwayAction, PathwayFile, Settings, Standing, percent_joined};
-use crate::state::session::GuideStep;
+use crate::state::pathways::{PathwayAction, PathwayFile, PathwaySettings, Standing, percent_joined};
+use crate::state::session::TourStep;
 use crate::state::{Action, Phase, Severity, State, defaults};
 use crate::ui::Memory;
-use crate::ui::files::{Place, Purpose, suggestion};
+use crate::ui::files::{Place, PathPurpose, suggestion};
 use crate::ui::theme::{self, space};
 use crate::ui::tracks::Remark;
 use crate::ui::widgets::button::{Button, IconButton};
@@ -30,7 +30,7 @@ const WIDTH: &str = "Pathway width ε";
 const METRIC: &[&str] = &["alpha"];
 const SOLVER: &[&str] = &["min-fa"];
 
-type Set<'a> = dyn FnMut(Settings, Phase) + 'a;
+type Set<'a> = dyn FnMut(PathwaySettings, Phase) + 'a;
 
 pub fn show(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<Action>) {
     let head = Rect::from_min_size(ui.cursor().min, vec2(ui.available_width(), section::HEAD));
@@ -60,7 +60,7 @@ fn controls(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<A
     let place = section::head(ui, "Controls");
     let settings = &state.document.pathways;
     let usual = defaults::pathways();
-    let mut set = |settings: Settings, phase: Phase| {
+    let mut set = |settings: PathwaySettings, phase: Phase| {
         actions.push(Action::Pathway(PathwayAction::Set { settings, phase }));
     };
     if walk::reset(ui, place, *settings == usual) {
@@ -71,7 +71,7 @@ fn controls(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<A
     if let Some((epsilon, phase)) = width_of(ui, WIDTH, settings.epsilon, live) {
         let settings = settings.clone();
         set(
-            Settings {
+            PathwaySettings {
                 epsilon,
                 ..settings
             },
@@ -85,7 +85,7 @@ fn controls(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<A
         &mut set,
     );
     joined(ui, state, &mut set);
-    if state.session.guide == Some(GuideStep::Width) {
+    if state.session.guide == Some(TourStep::Width) {
         anchor::ask_for(ui, 0, Rangef::new(width_from, ui.cursor().top()));
     }
     rows(
@@ -135,7 +135,7 @@ fn width_of(ui: &mut Ui, name: &str, epsilon: f64, from: Option<f64>) -> Option<
     let shown = Shown {
         name: Some(name),
         // Shares above `EPSILON` are not told apart.
-        limits: Some(0.0..=100.0 * Settings::EPSILON.end()),
+        limits: Some(0.0..=100.0 * PathwaySettings::EPSILON.end()),
         mark: from.map(|from| (from, &*words)),
         ..Shown::default()
     };
@@ -152,7 +152,7 @@ fn joined(ui: &mut Ui, state: &State, set: &mut Set) {
     const HEIGHT: f32 = 26.0;
     let settings = &state.document.pathways;
     let percent = |value: f64| format::with_unit(&format::fixed(value, 1), "%");
-    let most = *Settings::EPSILON.end() * 100.0;
+    let most = *PathwaySettings::EPSILON.end() * 100.0;
     let p = theme::palette(ui.style());
     let (rect, response) =
         ui.allocate_exact_size(vec2(ui.available_width(), HEIGHT), Sense::hover());
@@ -187,7 +187,7 @@ fn joined(ui: &mut Ui, state: &State, set: &mut Set) {
         let epsilon = value / 100.0;
         let settings = settings.clone();
         set(
-            Settings {
+            PathwaySettings {
                 epsilon,
                 ..settings
             },
@@ -208,7 +208,7 @@ pub fn warned(state: &State, memory: &mut Memory) -> Option<Severity> {
 }
 
 /// Rows of parameters: the metric's, then the solver's.
-fn rows(ui: &mut Ui, settings: &Settings, (metric, solver): (Rows, Rows), set: &mut Set) {
+fn rows(ui: &mut Ui, settings: &PathwaySettings, (metric, solver): (Rows, Rows), set: &mut Set) {
     let (now, defaults) = (settings.params, pathway::Params::defaults());
     parameters::rows(
         ui,
@@ -225,8 +225,8 @@ fn rows(ui: &mut Ui, settings: &Settings, (metric, solver): (Rows, Rows), set: &
     });
 }
 
-fn with(settings: &Settings, params: pathway::Params) -> Settings {
-    Settings {
+fn with(settings: &PathwaySettings, params: pathway::Params) -> PathwaySettings {
+    PathwaySettings {
         params,
         ..settings.clone()
     }
@@ -279,7 +279,7 @@ pub fn ask(
     what: PathwayFile,
     place: Place,
 ) {
-    let purpose = Purpose::Pathway { of, what };
+    let purpose = PathPurpose::Pathway { of, what };
     let kept = state.document.kept_pathways.iter();
     let name = kept.clone().find(|k| Some(k.id) == of).map(|k| &*k.name);
     let name = format!("{} {}", name.unwrap_or("pathway"), what.suffix());

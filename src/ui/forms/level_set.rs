@@ -16,12 +16,12 @@ use crate::solvers::level_set;
 use crate::state::core::words::counted;
 use crate::state::segment::jobs::SEGMENT;
 use crate::state::segment::{
-    CANNOT_SEGMENT, RangeDoubt, SegmentAction, SegmentFile, Settings, Standing, Start, scalar,
+    CANNOT_SEGMENT, RangeDoubt, SegmentAction, SegmentFile, SegmentSettings, Standing, Start, scalar,
 };
 use crate::state::{
     Action, Content, LayerId, Message, Phase, RunControl, Severity, State, Tool, defaults,
 };
-use crate::ui::files::{Place, Purpose, suggestion};
+use crate::ui::files::{Place, PathPurpose, suggestion};
 use crate::ui::theme::{self, size, space};
 use crate::ui::widgets::band::BandHistogram;
 use crate::ui::widgets::button::{Button, IconButton, toggled};
@@ -167,13 +167,13 @@ fn controls(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<A
     transport(ui, state, actions);
     let settings = &state.document.segment.settings;
     let params = &settings.params;
-    let usual = Settings {
+    let usual = SegmentSettings {
         params: level_set::Params::defaults_for(params.target, params.tolerance),
         told: settings.told,
         shown: settings.shown,
         ..defaults::segment()
     };
-    let mut set = |settings: Settings, phase: Phase| {
+    let mut set = |settings: SegmentSettings, phase: Phase| {
         act(actions, SegmentAction::Set { settings, phase });
     };
     if walk::reset(ui, place, *settings == usual) {
@@ -244,7 +244,7 @@ fn controls(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<A
     let rows = Rows::These(&["smoothness"]);
     parameters::rows(ui, params, &defaults, rows, &mut |params, phase| {
         let settings = settings.clone();
-        set(Settings { params, ..settings }, phase);
+        set(SegmentSettings { params, ..settings }, phase);
     });
     panels::in_sight(ui);
     let warned = |m: &Message| m.slot == Some(SEGMENT);
@@ -435,7 +435,7 @@ pub fn foot(
 
 /// Asks where to write something of the surface.
 pub fn ask(state: &State, memory: &mut Memory, what: SegmentFile, place: Place) {
-    let purpose = Purpose::Segment(what);
+    let purpose = PathPurpose::Segment(what);
     let text = suggestion(state, what.suffix(), &purpose);
     memory.files.type_path(purpose, place, &text);
 }

@@ -21,7 +21,7 @@ pub mod volume;
 pub mod walk;
 
 use super::Memory;
-use super::files::{Place, Purpose, suggestion};
+use super::files::{Place, PathPurpose, suggestion};
 use super::layers;
 use crate::state::filter::FilterFile;
 use crate::state::pathways::PathwayFile;
@@ -91,7 +91,7 @@ pub fn export(state: &State, memory: &mut Memory, place: Place) {
         if live.is_none_or(|l| l.output.kept.is_empty()) {
             return;
         }
-        let purpose = Purpose::tracks(state, None);
+        let purpose = PathPurpose::tracks(state, None);
         let name = match state.document.method {
             Method::Streamlines => "tracks",
             Method::Rays => "rays",

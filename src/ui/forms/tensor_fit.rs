@@ -15,9 +15,9 @@ use crate::solvers::tensor_fit::{self, Params};
 use crate::state::core::words::{counted, mask};
 use crate::state::origin::{Computed, Origin};
 use crate::state::{Action, Content, Layer, Look, Severity, State};
-use crate::ui::files::{Place, Purpose, suggestion};
+use crate::ui::files::{Place, PathPurpose, suggestion};
 use crate::ui::widgets::button::{Button, IconButton};
-use crate::ui::widgets::note::{Answer, Note};
+use crate::ui::widgets::note::{NoteResponse, Note};
 use crate::ui::widgets::slider::{RangeRow, Scale};
 use crate::ui::widgets::{menu, rows, section};
 use crate::ui::{Memory, format, icons, panels, theme};
@@ -118,7 +118,7 @@ fn offered_mask(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
     );
     let p = theme::palette(ui.style());
     let note = Note::new(p, Severity::Information, &text).action("Use this mask");
-    if note.show(ui) == Some(Answer::Taken) {
+    if note.show(ui) == Some(NoteResponse::Taken) {
         actions.push(Action::TakeOfferedMask);
     }
 }
@@ -129,7 +129,7 @@ fn inputs(ui: &mut Ui, state: &State, memory: &mut Memory) {
         .hint("Open a file (Ctrl+O)")
         .side(24.0);
     if open.show_right(ui, place).clicked() {
-        memory.files.ask(ui.ctx(), Purpose::Open, Place::Middle, "");
+        memory.files.ask(ui.ctx(), PathPurpose::Open, Place::Middle, "");
     }
     let scan_grid = state
         .document
@@ -367,7 +367,7 @@ pub fn foot(
         super::export(state, memory, above);
     }
     if responses[1].clicked() {
-        let purpose = Purpose::Screenshot {
+        let purpose = PathPurpose::Screenshot {
             pane: None,
             look: Look::default(),
         };

@@ -14,12 +14,12 @@ use crate::state::core::words::mask;
 use crate::state::origin::OriginId;
 use crate::state::recipe::Source;
 use crate::state::tensors::jobs::fit::FIT;
-use crate::state::{Action, Document, Live, Method, Phase, Severity, Slot, Standing, State, Tool};
-use crate::ui::files::{Place, Purpose};
+use crate::state::{Action, Document, CurveResult, Method, Phase, Severity, Slot, Standing, State, Tool};
+use crate::ui::files::{Place, PathPurpose};
 use crate::ui::theme::{self, space};
 use crate::ui::tracks::{self, Remark};
 use crate::ui::widgets::button::{Button, IconButton, segmented};
-use crate::ui::widgets::note::{Answer, Note};
+use crate::ui::widgets::note::{NoteResponse, Note};
 use crate::ui::widgets::{paint, region, rows, section};
 use crate::ui::{Memory, format, icons, panels, regions};
 use egui::{Rect, Sense, Ui, pos2, vec2};
@@ -149,7 +149,7 @@ pub(super) fn remarks(
         if remark.outside_at.is_some() {
             note = note.action("Show it");
         }
-        if note.show(ui) == Some(Answer::Taken) {
+        if note.show(ui) == Some(NoteResponse::Taken) {
             actions.extend(remark.outside_at.map(Action::MoveCrosshair));
         }
     }
@@ -164,7 +164,7 @@ pub fn warned(state: &State, memory: &mut Memory) -> Option<Severity> {
     if state.session.live.is_none() && state.session.live_error.is_some() {
         return Some(Severity::Error);
     }
-    let empty = |live: &Live| match live.rays {
+    let empty = |live: &CurveResult| match live.rays {
         Some(_) => live.output.kept.is_empty() && live.output.fates.iter().any(|n| *n > 0),
         None => {
             let mask = mask::name_of(&state.document);
@@ -223,8 +223,8 @@ fn no_field(ui: &mut Ui, state: &State, memory: &mut Memory) {
     }
     let text = "Tracking needs tensors: open a diffusion scan with its gradients";
     let note = Note::new(p, Severity::Warning, text).action("Open…");
-    if note.show(ui) == Some(Answer::Taken) {
-        memory.files.ask(ui.ctx(), Purpose::Open, Place::Middle, "");
+    if note.show(ui) == Some(NoteResponse::Taken) {
+        memory.files.ask(ui.ctx(), PathPurpose::Open, Place::Middle, "");
     }
 }
 
@@ -249,7 +249,7 @@ fn region_wanted(ui: &mut Ui, state: &State, role: Role, actions: &mut Vec<Actio
         return;
     }
     let note = Note::new(p, Severity::Information, text).action(word);
-    if note.show(ui) == Some(Answer::Taken) {
+    if note.show(ui) == Some(NoteResponse::Taken) {
         actions.push(Action::SetTool(tool));
     }
 }

@@ -1,6 +1,6 @@
 //! What there is to do with each layer.
 
-use super::known_as::known_as;
+use super::synonyms::known_as;
 use super::{Entry, Run};
 use crate::scene::volume_of;
 use crate::state::density::Wanted;

@@ -2,7 +2,7 @@
 
 use super::{Entry, Run};
 use crate::data::Role;
-use crate::state::pathways::{PathwayAction, Settings, Shown, percent_joined};
+use crate::state::pathways::{PathwayAction, PathwaySettings, Shown, percent_joined};
 use crate::state::{Action, KeptPathway, Phase, State, Task};
 use crate::ui::format;
 use crate::ui::forms::eikonal::look::SHAPES;
@@ -33,7 +33,7 @@ fn entry(name: String, also: &'static str, action: Action) -> Entry {
     }
 }
 
-fn set(settings: Settings) -> Action {
+fn set(settings: PathwaySettings) -> Action {
     let phase = Phase::Done;
     Action::Pathway(PathwayAction::Set { settings, phase })
 }
@@ -47,11 +47,11 @@ fn of_live(state: &State) -> Vec<Entry> {
         let from = live.pathway.joined_from;
         let percent = percent_joined(from);
         let epsilon = percent / 100.0;
-        if settings.epsilon < from && Settings::EPSILON.contains(&epsilon) {
+        if settings.epsilon < from && PathwaySettings::EPSILON.contains(&epsilon) {
             let percent = format::with_unit(&format::fixed(percent, 1), "%");
             let name = format!("Widen the pathway to where it joins: {percent}");
             let settings = settings.clone();
-            let wider = set(Settings {
+            let wider = set(PathwaySettings {
                 epsilon,
                 ..settings
             });
@@ -63,7 +63,7 @@ fn of_live(state: &State) -> Vec<Entry> {
         if epsilon != settings.epsilon {
             let percent = format::with_unit(&format::fixed(percent, 0), "%");
             let settings = settings.clone();
-            let set = set(Settings {
+            let set = set(PathwaySettings {
                 epsilon,
                 ..settings
             });
@@ -92,14 +92,14 @@ fn looks(state: &State) -> Vec<Entry> {
                 shown => format!("Show cost {}", shown.name()),
             };
             let settings = settings.clone();
-            all.push(entry(name, also, set(Settings { shown, ..settings })));
+            all.push(entry(name, also, set(PathwaySettings { shown, ..settings })));
         }
     }
     for (word, (cloud, surface)) in SHAPES {
         if (cloud, surface) != (settings.cloud, settings.surface) {
             let name = format!("Pathway in 3-D: {}", word.to_lowercase());
             let settings = settings.clone();
-            let changed = Settings {
+            let changed = PathwaySettings {
                 cloud,
                 surface,
                 ..settings
@@ -108,13 +108,13 @@ fn looks(state: &State) -> Vec<Entry> {
         }
     }
     let verb = |on: bool| if on { "Hide" } else { "Show" };
-    let outline = Settings {
+    let outline = PathwaySettings {
         outline: !settings.outline,
         ..settings.clone()
     };
     let name = format!("{} the pathway's outline on slices", verb(settings.outline));
     all.push(entry(name, "contour", set(outline)));
-    let greys = Settings {
+    let greys = PathwaySettings {
         greys: !settings.greys,
         ..settings.clone()
     };

@@ -3,7 +3,7 @@
 //! not while the pointer is on it: until the pointer has left they cover the first rows.
 
 use super::super::theme::{self, space};
-use super::super::{Memory, forms, guide, recovery};
+use super::super::{Memory, forms, tour, recovery};
 use crate::state::{Action, State, Task};
 use egui::{Area, Id, Order, Rect, ScrollArea, Sense, Shape, Stroke, Ui, UiBuilder, pos2};
 
@@ -31,7 +31,7 @@ fn all(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<Action
     forms::level_set::alarm::show(ui, state, actions);
     super::messages(ui, state, super::is_error, actions);
     recovery::recipe_only(ui, state, actions);
-    guide::show(ui, state, memory, actions);
+    tour::show(ui, state, memory, actions);
     // The note of recovered work takes the place of the offer.
     super::messages(ui, state, |m| !super::is_error(m), actions);
     recovery::show(ui, state, actions);

@@ -1,10 +1,10 @@
 //! Choosing streamlines with the mouse: by a click, or all that come within an outline.
 
 use super::drawing::way;
-use super::hands::{CLICK, Drag};
+use super::drag::{CLICK, Drag};
 use super::scene_view::Scene;
 use super::slice_view::Slice;
-use super::{Views, ink};
+use super::{Views, annotations};
 use crate::scene::SLAB_MM;
 use crate::solvers::tractogram::pick::{Screen, Wanted};
 use crate::state::streamlines::How;
@@ -149,7 +149,7 @@ impl Views {
                 painter.extend(Shape::dashed_line(&ends, line, 4.0, 4.0));
             }
         } else if let Some(at) = at {
-            ink::tool_word(painter, at, rect, "Choose", IN_VIEW.t1);
+            annotations::tool_word(painter, at, rect, "Choose", IN_VIEW.t1);
         }
     }
 }

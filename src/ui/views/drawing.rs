@@ -1,8 +1,8 @@
 //! Drawing on slices: brush, rectangle, polygon.
 
-use super::hands::{CLICK, Drag, Kind};
+use super::drag::{CLICK, Drag, Kind};
 use super::slice_view::Slice;
-use super::{Views, ink, pointer, rings};
+use super::{Views, annotations, pointer, rings};
 use crate::data::{Outline, Stroke};
 use crate::state::regions::drawing::{drawn, measured};
 use crate::state::regions::making::Source;
@@ -276,7 +276,7 @@ impl Views {
                 }
                 _ => at,
             };
-            ink::tool_word(painter, at, slice.rect, &words, ink);
+            annotations::tool_word(painter, at, slice.rect, &words, ink);
         }
     }
 
@@ -306,7 +306,7 @@ impl Views {
             let corner = on_screen
                 .iter()
                 .fold(on_screen[0], |m, p| pos2(m.x.max(p.x), m.y.max(p.y)));
-            ink::plate(
+            annotations::plate(
                 painter,
                 corner + egui::vec2(8.0, 0.0),
                 slice.rect,
@@ -320,7 +320,7 @@ impl Views {
 /// What a drawing tool is about to do, in words, and the colour of the region.
 pub(super) fn paints(state: &State, erase: bool) -> (String, Color32) {
     let (region, role) = (drawn(state), state.view.drawing.role);
-    let colour = region.map_or(ink::role_colour(role), |r| theme::region_colour(r));
+    let colour = region.map_or(annotations::role_colour(role), |r| theme::region_colour(r));
     let name = region.map_or_else(
         || format!("new {}", role.name().to_lowercase()),
         |r| r.name.clone(),

@@ -1,7 +1,7 @@
 //! A view that has the focus, by keys: arrows move the crosshair in its plane, Page Up and Page Down go from
 //! slice to slice, Enter does what a click at the crosshair would; in 3-D arrows turn, plus and minus zoom.
 
-use super::hands;
+use super::drag;
 use super::scene_view::Scene;
 use super::slice_view::Slice;
 use super::{Views, pane_widget};
@@ -97,7 +97,7 @@ impl Views {
         let at = slice.screen(slice.state.view.crosshair);
         let button = PointerButton::Primary;
         if let Some(kind) = self.slice_press(slice, button, at, Modifiers::NONE, actions) {
-            let mut drag = hands::Drag::new(slice.pane, button, at, kind);
+            let mut drag = drag::Drag::new(slice.pane, button, at, kind);
             self.slice_moves(ui, slice, &mut drag, (at, false), actions);
         }
     }
@@ -109,7 +109,7 @@ impl Views {
         }
         let centre = scene.state.view.crosshair;
         if let Tool::Place { role, cube } = scene.state.view.tool {
-            let shape = hands::new_shape(role, cube, centre, None);
+            let shape = drag::new_shape(role, cube, centre, None);
             actions.push(Action::PlaceRegion { role, shape });
         } else if scene.state.view.tool == Tool::Brush {
             actions.push(scene.dab(centre));

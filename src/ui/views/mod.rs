@@ -5,23 +5,23 @@
 //! sent when nothing changed.
 
 pub mod badge;
-mod beside;
+mod speed_comparison;
 mod choose;
 mod chrome;
 mod compare;
 mod cut;
 mod drawing;
 mod fan;
-mod flats;
-mod grip;
-mod hands;
-mod ink;
+mod pickable_planes;
+mod region_drag;
+mod drag;
+mod annotations;
 mod keys;
 pub mod layout;
 mod leak;
 pub mod legend;
 mod mosaic;
-pub mod path_under;
+pub mod path_at_pointer;
 mod rings;
 mod ruler;
 mod sampling;
@@ -40,7 +40,7 @@ use crate::ui::widgets::focus;
 use egui::emath::GuiRounding as _;
 use egui::{Color32, Event, Id, Mesh, Pos2, Rect, Sense, Stroke, StrokeKind, Ui, WidgetInfo};
 use glam::DVec3;
-use hands::Drag;
+use drag::Drag;
 
 /// The pointer rests when it has not moved for this long, seconds.
 const REST_S: f64 = 0.12;

@@ -2,7 +2,7 @@
 
 use super::cut::{Cut, to_world};
 use super::slice_view::Slice;
-use super::{Views, fill_between, ink, rings, slice_paint};
+use super::{Views, fill_between, annotations, rings, slice_paint};
 use crate::render::PaneId;
 use crate::state::{Action, Pane, State};
 use crate::ui::format::{fixed, with_unit};
@@ -29,7 +29,7 @@ fn short_title(painter: &egui::Painter, slice: &Slice, name: &str) {
     for (i, (text, colour)) in lines.into_iter().enumerate() {
         let at = corner + vec2(0.0, 14.0 * i as f32);
         let words = (text, theme::medium(size::CAPTION), colour);
-        ink::bare(painter, at, Align2::LEFT_CENTER, &[words]);
+        annotations::bare(painter, at, Align2::LEFT_CENTER, &[words]);
     }
 }
 
@@ -129,7 +129,7 @@ impl Views {
             let corner = rect.left_top() + vec2(6.0, 10.0);
             let ink = if here { IN_VIEW.t1 } else { IN_VIEW.t2 };
             let name_spans = (&*name, theme::medium(size::CAPTION), ink);
-            let place = ink::bare(&painter, corner, Align2::LEFT_CENTER, &[name_spans]);
+            let place = annotations::bare(&painter, corner, Align2::LEFT_CENTER, &[name_spans]);
             words.push(place);
         }
         if here && state.view.show_crosshair && !self.still {

@@ -1,7 +1,7 @@
 //! Regions as rings on slices: a shape and a line style for each role, besides its colour.
 
 use super::cut::Cut;
-use super::ink;
+use super::annotations;
 use crate::data::Role;
 use egui::{Color32, Mesh, Painter, Pos2, Shape, Stroke, StrokeKind, vec2};
 
@@ -16,7 +16,7 @@ pub fn ring(painter: &Painter, cut: &Cut, role: Role, colour: Color32, selected:
         Cut::Circle { centre, radius } => {
             painter.circle_filled(*centre, *radius, fill);
             if role == Role::Exclude {
-                dashed(painter, &ink::circle_points(*centre, *radius), stroke);
+                dashed(painter, &annotations::circle_points(*centre, *radius), stroke);
             } else {
                 painter.circle_stroke(*centre, *radius, stroke);
             }
@@ -56,7 +56,7 @@ pub fn ring(painter: &Painter, cut: &Cut, role: Role, colour: Color32, selected:
         }
     }
     if let Some(handles) = cut.handles().filter(|_| selected) {
-        ink::handles(painter, handles);
+        annotations::handles(painter, handles);
     }
 }
 
@@ -67,12 +67,12 @@ pub fn rim(painter: &Painter, cut: &Cut, role: Role, colour: Color32, selected: 
     };
     let stroke = Stroke::new(1.25, colour.gamma_multiply(0.9));
     if role == Role::Exclude {
-        dashed(painter, &ink::circle_points(*centre, *radius), stroke);
+        dashed(painter, &annotations::circle_points(*centre, *radius), stroke);
     } else {
         painter.circle_stroke(*centre, *radius, stroke);
     }
     if let Some(handles) = cut.handles().filter(|_| selected) {
-        ink::handles(painter, handles);
+        annotations::handles(painter, handles);
     }
 }
 
@@ -88,7 +88,7 @@ pub fn brush(painter: &Painter, centre: Pos2, radius: f32, colour: Color32, eras
     let line = Stroke::new(1.25, colour);
     painter.circle_stroke(centre, radius, rim);
     if erase {
-        dashed(painter, &ink::circle_points(centre, radius), line);
+        dashed(painter, &annotations::circle_points(centre, radius), line);
     } else {
         painter.circle_stroke(centre, radius, line);
     }

@@ -1,9 +1,9 @@
 //! Distances and angles on slices.
 
-use super::hands::{CLICK, Drag, Kind};
+use super::drag::{CLICK, Drag, Kind};
 use super::scene_view::Scene;
 use super::slice_view::Slice;
-use super::{Views, ink};
+use super::{Views, annotations};
 use crate::state::streamlines::Measurement;
 use crate::state::{Action, BundleAction, Pane, Phase, Tool};
 use crate::ui::forms::measure::words;
@@ -173,7 +173,7 @@ impl Views {
                     } else {
                         "Angle: three points"
                     };
-                    ink::tool_word(painter, at, slice.rect, word, IN_VIEW.t1);
+                    annotations::tool_word(painter, at, slice.rect, word, IN_VIEW.t1);
                 }
             }
         }
@@ -241,6 +241,6 @@ fn mark(
         _ => return,
     };
     if !words.is_empty() {
-        ink::plate_beside(painter, beside, within, &words, INK, plates);
+        annotations::plate_beside(painter, beside, within, &words, INK, plates);
     }
 }

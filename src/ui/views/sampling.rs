@@ -1,7 +1,7 @@
 //! A hand that passes over the values of an image: on slices, and on what is flat in 3-D.
 
-use super::hands::Kind;
-use super::ink;
+use super::drag::Kind;
+use super::annotations;
 use super::scene_view::Scene;
 use super::slice_view::Slice;
 use crate::state::sampling::{Sample, SampleAction};
@@ -57,6 +57,6 @@ fn marks(painter: &Painter, sample: &Sample, pane: Rect, dots: impl Iterator<Ite
     if let Some(hand) = hand {
         let words = format!("{} · {}", sample.words(), sample.count());
         let beside = hand + vec2(14.0, 0.0);
-        ink::plate_beside(painter, beside, pane, &words, IN_VIEW.t1, &mut Vec::new());
+        annotations::plate_beside(painter, beside, pane, &words, IN_VIEW.t1, &mut Vec::new());
     }
 }

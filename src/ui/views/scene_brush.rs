@@ -5,9 +5,9 @@
 //! digs into what it has erased.
 
 use super::drawing::{paints, way};
-use super::hands::{Drag, Kind};
+use super::drag::{Drag, Kind};
 use super::scene_view::{Scene, through_shape};
-use super::{Views, ink, pointer, rings};
+use super::{Views, annotations, pointer, rings};
 use crate::data::{Shape, Stroke};
 use crate::state::{Action, Pane, Phase, Tool};
 use egui::{Color32, Painter, PointerButton, Pos2, Ui, vec2};
@@ -194,7 +194,7 @@ impl Views {
         rings::brush(painter, middle, radius, ink, erase);
         if stroke.is_none() {
             let beside = middle + vec2(radius.min(120.0) * 0.72, 0.0);
-            ink::tool_word(painter, beside, scene.rect, &words, ink);
+            annotations::tool_word(painter, beside, scene.rect, &words, ink);
         }
     }
 }

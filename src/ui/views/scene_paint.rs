@@ -1,11 +1,11 @@
 //! What stands on top of the 3-D view: names, state, scales and which way up.
 
 use super::cut::Cut;
-use super::hands::{CLICK, Kind};
+use super::drag::{CLICK, Kind};
 use super::legend::{self, Legend};
 use super::scene_view::Scene;
 use super::slice_paint::sides_unknown;
-use super::{Views, badge, fan, ink, leak, pointer, rings, ruler, sampling, spheres};
+use super::{Views, badge, fan, annotations, leak, pointer, rings, ruler, sampling, spheres};
 use crate::data::Shape;
 use crate::data::region::RegionId;
 use crate::state::view::letter;
@@ -39,7 +39,7 @@ impl Views {
         let painter = ui.painter().with_clip_rect(scene.rect);
         let p = theme::palette(ui.style());
         let opaque = |[r, g, b]: [u8; 3]| Color32::from_rgb(r, g, b);
-        let ground = ink::Ground {
+        let ground = annotations::Ground {
             colour: p.canvas,
             shade: Some(state.view.ground.map_or(p.canvas, opaque)),
         };
@@ -75,10 +75,10 @@ impl Views {
             }
         };
         let right = match at_left {
-            true => part.left() + MARGIN + ink::DEC_LEGEND.x,
+            true => part.left() + MARGIN + annotations::DEC_LEGEND.x,
             false => part.right() - MARGIN,
         };
-        let fits = part.width() > ink::DEC_LEGEND.x + 2.0 * MARGIN;
+        let fits = part.width() > annotations::DEC_LEGEND.x + 2.0 * MARGIN;
         let legends = legend::of_scene(state);
         let mut scale: Vec<Rect> = Vec::new();
         // What is no bar stands in the corner, bars below it.
@@ -93,7 +93,7 @@ impl Views {
                 Legend::Dec if fits => {
                     let at = (right, corner);
                     let (free, colours) = ((part, &*taken), dec_on_ground(state));
-                    let place = ink::dec_legend(&painter, at, free, colours, ground);
+                    let place = annotations::dec_legend(&painter, at, free, colours, ground);
                     corner = place.bottom() + MARGIN;
                     scale.push(place);
                 }
@@ -110,13 +110,13 @@ impl Views {
                     } else {
                         part.top()
                     };
-                    let away = if shared { ink::SHARED } else { ink::ALONE };
+                    let away = if shared { annotations::SHARED } else { annotations::ALONE };
                     let height = (part.bottom() - from) / bars as f32;
                     let top = from + i as f32 * height;
                     let place = part.with_min_y(top).with_max_y(top + height);
                     let (inks, words) = ((p.t1, ground), (&**low, &**name, &**high));
                     let place = (place, at_left, away);
-                    let bar = ink::colour_bar(&painter, place, inks, words, |t| colour_map.at(t));
+                    let bar = annotations::colour_bar(&painter, place, inks, words, |t| colour_map.at(t));
                     scale.extend(bar);
                 }
                 Legend::Stops(words) if part.width() > STOPS => {
@@ -208,7 +208,7 @@ impl Views {
                 continue;
             }
             // Beside its own region, where fewer curves are, and over no other: without such a place it has none.
-            let label = ink::Label::new(painter, &region.name, colour);
+            let label = annotations::Label::new(painter, &region.name, colour);
             let of = Rect::from_center_size(middle, egui::Vec2::splat(2.0 * (radius + BESIDE)));
             let others = solids.iter().filter(|(id, _)| *id != region.id);
             let (mut around, middles): (Vec<Rect>, Vec<Pos2>) =
@@ -231,7 +231,7 @@ impl Views {
         let Tool::Place { role, .. } = state.view.tool else {
             return;
         };
-        let colour = ink::role_colour(role);
+        let colour = annotations::role_colour(role);
         let placing = self.drag.as_ref().and_then(|d| match &d.kind {
             Kind::Place { centre } if d.pane == crate::state::Pane::Scene => {
                 Some((*centre, d.pressed))
@@ -249,7 +249,7 @@ impl Views {
             rings::preview(painter, middle, far.unwrap_or(radius), colour);
         }
         if placing.is_none() {
-            ink::tool_word(painter, at, scene.rect, role.name(), colour);
+            annotations::tool_word(painter, at, scene.rect, role.name(), colour);
         }
     }
 
@@ -264,11 +264,11 @@ impl Views {
 fn title(
     painter: &Painter,
     scene: &Scene,
-    (p, ground): (&Palette, ink::Ground),
+    (p, ground): (&Palette, annotations::Ground),
     late: bool,
 ) -> Vec<Rect> {
     let corner = scene.rect.min + vec2(MARGIN, MARGIN + 6.0);
-    let text = |at: Pos2, spans: &[Span]| ink::on(painter, at, Align2::LEFT_CENTER, spans, ground);
+    let text = |at: Pos2, spans: &[Span]| annotations::on(painter, at, Align2::LEFT_CENTER, spans, ground);
     let more = if late { " · drawing…" } else { "" };
     // A small view has no room for both.
     let short = late && scene.rect.width() < LATE;
@@ -303,7 +303,7 @@ fn title(
 /// Returns where they are.
 fn stops(
     painter: &Painter,
-    (p, ground): (&Palette, ink::Ground),
+    (p, ground): (&Palette, annotations::Ground),
     (pane, at_left): (Rect, bool),
     top: f32,
     words: &[(&str, [u8; 3])],
@@ -317,7 +317,7 @@ fn stops(
         let y = top + 8.0 + 16.0 * i as f32;
         let at = pos2(edge + way * 14.0, y);
         let span = (*word, theme::regular(size::CAPTION), p.t2);
-        let place = ink::on(painter, at, align, &[span], ground);
+        let place = annotations::on(painter, at, align, &[span], ground);
         all = all.union(place);
         let dot = Rect::from_center_size(pos2(edge + way * 4.0, y), vec2(8.0, 8.0));
         let colour = egui::Color32::from_rgb(*r, *g, *b);
@@ -329,14 +329,14 @@ fn stops(
 }
 
 /// Three arms to the ends of the body that face the viewer; returns where they are.
-fn axis_marker(painter: &Painter, scene: &Scene, ground: ink::Ground) -> Rect {
+fn axis_marker(painter: &Painter, scene: &Scene, ground: annotations::Ground) -> Rect {
     let axes = scene.camera.axes();
     let origin = scene.rect.left_bottom() + vec2(44.0, -38.0);
     // One shade lies behind all of it.
     let reach = vec2(2.0, 2.0) * (ARM as f32 + 16.0);
     let place = Rect::from_center_size(origin, reach);
     ground.shade(painter, place);
-    let ground = ink::Ground {
+    let ground = annotations::Ground {
         shade: None,
         ..ground
     };
@@ -384,7 +384,7 @@ fn axis_marker(painter: &Painter, scene: &Scene, ground: ink::Ground) -> Rect {
         let word = format!("{}{mark}", letter(*direction));
         let span = (&*word, theme::semibold(size::CAPTION), colour);
         let at = tip + away * 9.0;
-        ink::on(painter, at, Align2::CENTER_CENTER, &[span], ground);
+        annotations::on(painter, at, Align2::CENTER_CENTER, &[span], ground);
     }
     place
 }

@@ -2,9 +2,9 @@
 
 use super::choose::is_about_lines;
 use super::cut::Cut;
-use super::grip::{Grip, Part};
-use super::hands::{self, CLICK, Drag, Kind};
-use super::{Views, ink, pointer, sampling, spheres, wheel_steps};
+use super::region_drag::{Grip, Part};
+use super::drag::{self, CLICK, Drag, Kind};
+use super::{Views, annotations, pointer, sampling, spheres, wheel_steps};
 use crate::data::region::RegionId;
 use crate::data::{Mask, Shape};
 use crate::scene::{self, Size};
@@ -101,7 +101,7 @@ impl<'a> Scene<'a> {
                         radius,
                     };
                     let ends = cut.handles().filter(|_| selected == Some(region.id));
-                    let handle = ends.and_then(|ends| ink::handle_at(ends, at));
+                    let handle = ends.and_then(|ends| annotations::handle_at(ends, at));
                     let part = if handle.is_some() {
                         Part::Rim([true; 3])
                     } else if off > RIM {
@@ -215,7 +215,7 @@ impl Views {
     ) {
         let shift = ui.input(|i| i.modifiers.shift);
         if self.drag.is_none()
-            && let Some((button, at)) = hands::press(ui, response)
+            && let Some((button, at)) = drag::press(ui, response)
             && let Some(kind) = sample_press(ui, scene, button, at, actions)
                 .or_else(|| scene_press(scene, button, at, shift, actions))
         {
@@ -241,7 +241,7 @@ impl Views {
                 self.drag = Some(drag);
             } else {
                 scene_release(scene, &drag, at, actions);
-                hands::conclude(scene.state, &drag, actions);
+                drag::conclude(scene.state, &drag, actions);
             }
         }
         self.enter_scene(ui, scene, actions);
@@ -288,7 +288,7 @@ impl Views {
                     let (id, part) = scene.region_under(at)?;
                     let region = scene.state.document.region(id)?;
                     let centre = scene.screen(region.shape.centre())?;
-                    Some(hands::cursor(part, at - centre))
+                    Some(drag::cursor(part, at - centre))
                 })
                 .unwrap_or(CursorIcon::Grab),
         };
@@ -369,7 +369,7 @@ fn scene_press(
 }
 
 fn scene_drag(scene: &Scene, drag: &mut Drag, at: Pos2, actions: &mut Vec<Action>) {
-    let travelled = hands::travelled(drag, at);
+    let travelled = drag::travelled(drag, at);
     let (x, y) = (f64::from(travelled.x), f64::from(travelled.y));
     let still = travelled == egui::Vec2::ZERO;
     if let Kind::Sample {
@@ -407,7 +407,7 @@ fn scene_drag(scene: &Scene, drag: &mut Drag, at: Pos2, actions: &mut Vec<Action
             let travels = drag.changed || at.distance(drag.pressed) >= CLICK;
             let now = scene.on_plane(at, *plane).filter(|_| travels);
             if let Some(shape) = now.and_then(|now| grip.dragged(now)) {
-                hands::reshape(scene.state, *id, shape, &mut drag.changed, actions);
+                drag::reshape(scene.state, *id, shape, &mut drag.changed, actions);
             }
             return;
         }
@@ -433,7 +433,7 @@ fn scene_release(scene: &Scene, drag: &Drag, at: Pos2, actions: &mut Vec<Action>
                 actions.push(Action::MoveCrosshair(*centre));
                 actions.push(Action::PlaceRegion {
                     role,
-                    shape: hands::new_shape(role, cube, *centre, dragged),
+                    shape: drag::new_shape(role, cube, *centre, dragged),
                 });
             }
         }

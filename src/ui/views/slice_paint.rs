@@ -1,10 +1,10 @@
 //! What stands on top of a slice: where it is, which way round, how large, and the regions.
 
 use super::cut::Cut;
-use super::hands::{CLICK, Kind};
+use super::drag::{CLICK, Kind};
 use super::legend::{self, Legend};
 use super::slice_view::Slice;
-use super::{Views, chrome, fan, grip, ink, leak, pointer, rings, sampling, spheres};
+use super::{Views, chrome, fan, region_drag, annotations, leak, pointer, rings, sampling, spheres};
 use crate::data::{AffineSource, VolumeKind};
 use crate::state::{Content, Convention, Layer, Pane, State, Tool, defaults};
 use crate::ui::format::{decimals_of, fixed, with_unit};
@@ -64,7 +64,7 @@ impl Views {
             words.push(chrome::slice_buttons_at(slice, legend));
         }
         for (of, name, colour) in labels {
-            let label = ink::Label::new(&painter, &name, colour);
+            let label = annotations::Label::new(&painter, &name, colour);
             match label.place(of, slice.rect, (&words, &[]), |_| 0) {
                 Some(place) => {
                     label.paint(&painter, place);
@@ -73,7 +73,7 @@ impl Views {
                 // What is in the hand always has its size beside it.
                 None => {
                     let at = of.right_center();
-                    ink::plate_beside(&painter, at, slice.rect, &name, colour, &mut words);
+                    annotations::plate_beside(&painter, at, slice.rect, &name, colour, &mut words);
                 }
             }
         }
@@ -97,9 +97,9 @@ impl Views {
                 colour_map,
             } => {
                 let words = (&**low, &**name, &**high);
-                let inks = (IN_VIEW.t1, ink::Ground::BLACK);
-                let place = (place, at_left, ink::ALONE);
-                ink::colour_bar(painter, place, inks, words, |t| colour_map.at(t))
+                let inks = (IN_VIEW.t1, annotations::Ground::BLACK);
+                let place = (place, at_left, annotations::ALONE);
+                annotations::colour_bar(painter, place, inks, words, |t| colour_map.at(t))
             }
             Legend::Dec | Legend::Stops(_) => Vec::new(),
         };
@@ -110,18 +110,18 @@ impl Views {
         let lines = of_lines.filter(|legend| of_image.as_ref() != Some(legend));
         let mut all = lines.map_or_else(Vec::new, |legend| bar(lower, &legend));
         all.extend(match &of_image {
-            Some(Legend::Dec) if part.width() > ink::DEC_LEGEND.x + 2.0 * MARGIN => {
+            Some(Legend::Dec) if part.width() > annotations::DEC_LEGEND.x + 2.0 * MARGIN => {
                 let corner = match at_left {
-                    true => (part.left() + MARGIN + ink::DEC_LEGEND.x, below_title),
+                    true => (part.left() + MARGIN + annotations::DEC_LEGEND.x, below_title),
                     false => (part.right() - MARGIN, part.top() + MARGIN),
                 };
                 let free = (part, taken);
-                vec![ink::dec_legend(
+                vec![annotations::dec_legend(
                     painter,
                     corner,
                     free,
                     theme::DEC,
-                    ink::Ground::BLACK,
+                    annotations::Ground::BLACK,
                 )]
             }
             Some(legend @ Legend::Bar { .. }) => {
@@ -163,7 +163,7 @@ impl Views {
         };
         let text = [&*words, &*range].into_iter().find(free)?;
         let span = (text, font.clone(), IN_VIEW.t2);
-        Some(ink::text(painter, at, Align2::RIGHT_BOTTOM, &[span]))
+        Some(annotations::text(painter, at, Align2::RIGHT_BOTTOM, &[span]))
     }
 
     /// Paints the regions; returns where their rings are, and the names of those under the pointer or in the hand,
@@ -194,7 +194,7 @@ impl Views {
             let named = !state.view.tool.draws();
             let under_pointer = named && at.is_some_and(|at| cut.distance(at) < 4.0);
             if dragged == Some(region.id) || under_pointer {
-                let words = format!("{} · {}", region.name, grip::size_words(&region.shape));
+                let words = format!("{} · {}", region.name, region_drag::size_words(&region.shape));
                 let middle = || pointer(ui).unwrap_or(slice.rect.center());
                 let of = cut.bounds().unwrap_or_else(|| Rect::from_pos(middle()));
                 labels.push((of.expand(BESIDE), words, colour));
@@ -212,7 +212,7 @@ impl Views {
         let Tool::Place { role, .. } = state.view.tool else {
             return (placed, labels);
         };
-        let colour = ink::role_colour(role);
+        let colour = annotations::role_colour(role);
         let default_radius = defaults::region_radius_mm(role) / slice.plane.mm_per_point;
         match self.drag.as_ref().map(|d| (d.pane, &d.kind, d.pressed)) {
             Some((pane, Kind::Place { centre }, pressed)) if pane == slice.pane => {
@@ -230,7 +230,7 @@ impl Views {
             _ => {
                 if let Some(at) = at {
                     rings::preview(painter, at, default_radius as f32, colour);
-                    ink::tool_word(painter, at, slice.rect, role.name(), colour);
+                    annotations::tool_word(painter, at, slice.rect, role.name(), colour);
                 }
             }
         }
@@ -255,7 +255,7 @@ pub(super) fn crosshair(painter: &Painter, slice: &Slice, words: &[Rect]) -> Sha
     let along = free(rect.y_range(), along.map(|r| r.y_range()).collect());
     let mut lines = Vec::new();
     // A dark rim first: the line must show on bright tissue too.
-    for stroke in [ink::crosshair_rim(), ink::crosshair_stroke()] {
+    for stroke in [annotations::crosshair_rim(), annotations::crosshair_stroke()] {
         lines.extend(across.iter().map(|part| Shape::hline(*part, y, stroke)));
         lines.extend(along.iter().map(|part| Shape::vline(x, *part, stroke)));
     }
@@ -389,7 +389,7 @@ pub(super) fn title(painter: &Painter, slice: &Slice, rings: &[Rect]) -> Vec<Rec
     }
     let lines = lines.iter().enumerate().map(|(i, spans)| {
         let at = at + vec2(0.0, LINE * i as f32);
-        ink::text_over(painter, at, Align2::LEFT_CENTER, spans, rings)
+        annotations::text_over(painter, at, Align2::LEFT_CENTER, spans, rings)
     });
     lines.collect()
 }
@@ -442,7 +442,7 @@ pub(super) fn letters(
                 }
             }
         }
-        placed.push(ink::text_over(
+        placed.push(annotations::text_over(
             painter,
             at,
             align,
@@ -469,12 +469,12 @@ pub(super) fn scale_bar(painter: &Painter, slice: &Slice) -> Rect {
     let bar = Rect::from_min_size(corner, vec2(length, 2.0));
     // Whole pixels: a bar is a measure.
     let bar = bar.round_to_pixels(painter.pixels_per_point());
-    ink::Ground::BLACK.shade(painter, bar.expand(4.0));
+    annotations::Ground::BLACK.shade(painter, bar.expand(4.0));
     painter.rect_filled(bar, 0.0, IN_VIEW.t1);
     let words = with_unit(&fixed(mm, 0), "mm");
     let at = bar.left_top() - vec2(0.0, 3.0);
     let span = (&*words, theme::regular(size::CAPTION), IN_VIEW.t1);
-    ink::text(painter, at, Align2::LEFT_BOTTOM, &[span]).union(bar)
+    annotations::text(painter, at, Align2::LEFT_BOTTOM, &[span]).union(bar)
 }
 
 /// `FA 0–0.87`: the window of the topmost visible image.

@@ -1,9 +1,9 @@
 //! A slice view: geometry and hands.
 
 use super::cut::{Cut, to_screen, to_world};
-use super::grip::{Grip, Part};
-use super::hands::{self, CLICK, Drag, Kind};
-use super::{Views, ink, path_under, pointer, sampling, spheres, wheel_steps};
+use super::region_drag::{Grip, Part};
+use super::drag::{self, CLICK, Drag, Kind};
+use super::{Views, annotations, path_at_pointer, pointer, sampling, spheres, wheel_steps};
 use crate::data::region::RegionId;
 use crate::scene::draw_list::SlicePane;
 use crate::scene::{self, Size};
@@ -81,14 +81,14 @@ impl Views {
             self.slice_hands(ui, &slice, &response, actions);
         }
         if hovered && self.drag.is_none() {
-            path_under::ask(ui, &slice, actions);
+            path_at_pointer::ask(ui, &slice, actions);
         }
         let painter = ui.painter().clone();
         let ctx = ui.ctx().clone();
         painter.add(pixels(&ctx, rect, self.pane_id(pane), List::Slice(list)));
         self.slice_overlay(ui, &slice, legend, hovered);
         if hovered && self.drag.is_none() {
-            path_under::label(ui, &slice);
+            path_at_pointer::label(ui, &slice);
         }
         if (hovered && self.drag.is_none()) || self.menu == Some(pane) {
             self.slice_buttons(ui, &slice, legend, actions);
@@ -105,7 +105,7 @@ impl Views {
     ) {
         let modifiers = ui.input(|i| i.modifiers);
         if self.drag.is_none()
-            && let Some((button, at)) = hands::press(ui, response)
+            && let Some((button, at)) = drag::press(ui, response)
             && let Some(kind) = match button {
                 PointerButton::Primary if sampling::held(ui, slice.state) => {
                     Some(sampling::begin(slice.world(at), None, actions))
@@ -126,9 +126,9 @@ impl Views {
         self.enter_slice(ui, slice, actions);
         if response.double_clicked_by(PointerButton::Secondary)
             && !slice.state.view.tool.draws()
-            && let Some(layer) = hands::windowed(&slice.state.document)
+            && let Some(layer) = drag::windowed(&slice.state.document)
         {
-            let display = hands::window_reset(&slice.state.document, layer);
+            let display = drag::window_reset(&slice.state.document, layer);
             if display != layer.display {
                 actions.push(Action::SetDisplay {
                     layer: layer.id,
@@ -163,7 +163,7 @@ impl Views {
         }
         if !down {
             slice_release(slice, drag, at, actions);
-            hands::conclude(slice.state, drag, actions);
+            drag::conclude(slice.state, drag, actions);
         }
     }
 
@@ -247,7 +247,7 @@ impl Views {
                 Some((region.id, Part::Rim(axes)))
             };
             let ends = cut.handles().filter(|_| selected == Some(region.id));
-            if let Some(handle) = ends.and_then(|ends| ink::handle_at(ends, at)) {
+            if let Some(handle) = ends.and_then(|ends| annotations::handle_at(ends, at)) {
                 // Right, bottom, left and top.
                 return rim(handle % 2 == 0, handle % 2 == 1);
             }
@@ -301,7 +301,7 @@ impl Views {
             Some(Kind::Region { grip, .. } | Kind::Held { grip, .. }) => match grip.part {
                 Part::Body => CursorIcon::Grabbing,
                 part => pointer(ui).map_or(CursorIcon::Move, |at| {
-                    hands::cursor(part, at - slice.screen(grip.shape.centre()))
+                    drag::cursor(part, at - slice.screen(grip.shape.centre()))
                 }),
             },
             Some(_) => CursorIcon::Crosshair,
@@ -315,7 +315,7 @@ impl Views {
                         Part::Body => at,
                         Part::Rim(_) => slice.screen(region.shape.centre()),
                     };
-                    Some(hands::cursor(part, at - centre))
+                    Some(drag::cursor(part, at - centre))
                 })
                 .unwrap_or(CursorIcon::Crosshair),
         };
@@ -330,7 +330,7 @@ fn gesture(slice: &Slice, gesture: Gesture) -> Option<Kind> {
         Gesture::Zoom => Some(Kind::Zoom {
             before: slice.camera(),
         }),
-        Gesture::Window => hands::windowed(&slice.state.document).map(|layer| Kind::Window {
+        Gesture::Window => drag::windowed(&slice.state.document).map(|layer| Kind::Window {
             layer: layer.id,
             before: layer.display.clone(),
         }),
@@ -339,7 +339,7 @@ fn gesture(slice: &Slice, gesture: Gesture) -> Option<Kind> {
 
 fn slice_drag(slice: &Slice, drag: &mut Drag, at: Pos2, actions: &mut Vec<Action>) {
     let state = slice.state;
-    let travelled = hands::travelled(drag, at);
+    let travelled = drag::travelled(drag, at);
     match &mut drag.kind {
         Kind::Sample { last, .. } => sampling::over(last, slice.world(at), actions),
         Kind::Crosshair => move_crosshair(slice, slice.world(at), actions),
@@ -375,7 +375,7 @@ fn slice_drag(slice: &Slice, drag: &mut Drag, at: Pos2, actions: &mut Vec<Action
                 return;
             }
             if let Some(now) = state.document.layer(*layer) {
-                let display = hands::window_dragged(now, before, at - drag.pressed);
+                let display = drag::window_dragged(now, before, at - drag.pressed);
                 if display != now.display {
                     drag.changed = true;
                     actions.push(Action::SetDisplay {
@@ -393,7 +393,7 @@ fn slice_drag(slice: &Slice, drag: &mut Drag, at: Pos2, actions: &mut Vec<Action
                     // The other views keep cutting through the region.
                     move_crosshair(slice, shape.centre(), actions);
                 }
-                hands::reshape(state, *id, shape, &mut drag.changed, actions);
+                drag::reshape(state, *id, shape, &mut drag.changed, actions);
             }
         }
         Kind::Held { .. } => {
@@ -425,7 +425,7 @@ fn slice_release(slice: &Slice, drag: &Drag, at: Pos2, actions: &mut Vec<Action>
                 move_crosshair(slice, *centre, actions);
                 actions.push(Action::PlaceRegion {
                     role,
-                    shape: hands::new_shape(role, cube, *centre, dragged),
+                    shape: drag::new_shape(role, cube, *centre, dragged),
                 });
             }
         }

@@ -1,10 +1,10 @@
 //! White spheres add to the surface that is segmented, black ones cut from it and keep it out.
 
-use super::grip::{Grip, Part};
-use super::hands::{CLICK, Drag, Kind};
+use super::region_drag::{Grip, Part};
+use super::drag::{CLICK, Drag, Kind};
 use super::scene_view::Scene;
 use super::slice_view::Slice;
-use super::{ink, rings};
+use super::{annotations, rings};
 use crate::data;
 use crate::scene;
 use crate::solvers::level_set::Sphere;
@@ -34,7 +34,7 @@ fn ring(painter: &Painter, centre: Pos2, radius: f32, add: bool) {
     if add {
         painter.circle_stroke(centre, radius, stroke);
     } else {
-        let points = ink::circle_points(centre, radius);
+        let points = annotations::circle_points(centre, radius);
         painter.extend(Shape::dashed_line(&points, stroke, 4.0, 3.0));
     }
 }
@@ -141,7 +141,7 @@ fn is_fixed(state: &State, at: Pos2, seen: impl Fn(&Sphere) -> Option<(Pos2, f32
 pub fn fixed_on_slice(painter: &Painter, slice: &Slice, at: Option<Pos2>) {
     let fixed = |at: &Pos2| is_fixed(slice.state, *at, |s| crossing(slice, s));
     if let Some(at) = at.filter(fixed) {
-        ink::tool_word(painter, at, slice.rect, FIXED, ADD);
+        annotations::tool_word(painter, at, slice.rect, FIXED, ADD);
     }
 }
 
@@ -149,7 +149,7 @@ pub fn fixed_on_slice(painter: &Painter, slice: &Slice, at: Option<Pos2>) {
 pub fn fixed_in_scene(painter: &Painter, scene: &Scene, at: Option<Pos2>) {
     let seen = |s: &Sphere| scene.silhouette(s.centre, s.radius_mm);
     if let Some(at) = at.filter(|at| is_fixed(scene.state, *at, seen)) {
-        ink::tool_word(painter, at, scene.rect, FIXED, ADD);
+        annotations::tool_word(painter, at, scene.rect, FIXED, ADD);
     }
 }
 
@@ -255,7 +255,7 @@ pub fn preview(painter: &Painter, slice: &Slice, drag: Option<&Drag>, at: Option
         _ => {
             if let Some(at) = at {
                 rings::preview(painter, at, usual, ADD);
-                ink::tool_word(painter, at, slice.rect, word(add), ADD);
+                annotations::tool_word(painter, at, slice.rect, word(add), ADD);
             }
         }
     }
@@ -281,7 +281,7 @@ pub fn preview_in_scene(painter: &Painter, scene: &Scene, drag: Option<&Drag>, a
         rings::preview(painter, middle, far.unwrap_or(radius), ADD);
     }
     if placing.is_none() {
-        ink::tool_word(painter, at, scene.rect, word(add), ADD);
+        annotations::tool_word(painter, at, scene.rect, word(add), ADD);
     }
 }
 

@@ -9,7 +9,7 @@ use egui::{Color32, Rect, Role, Sense, Ui, WidgetInfo, pos2, vec2};
 
 /// What the user did with a note.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Answer {
+pub enum NoteResponse {
     /// The way out.
     Taken,
     /// The other button.
@@ -94,15 +94,15 @@ impl<'a> Note<'a> {
     }
 
     /// As [`Note::show_all`], where the other button and the cross are the same.
-    pub fn show(self, ui: &mut Ui) -> Option<Answer> {
+    pub fn show(self, ui: &mut Ui) -> Option<NoteResponse> {
         self.show_all(ui).map(|answer| match answer {
-            Answer::Left => Answer::Dismissed,
+            NoteResponse::Left => NoteResponse::Dismissed,
             answer => answer,
         })
     }
 
     /// Over the whole width, inset on both sides.
-    pub fn show_all(self, ui: &mut Ui) -> Option<Answer> {
+    pub fn show_all(self, ui: &mut Ui) -> Option<NoteResponse> {
         let p = theme::palette(ui.style());
         let outer = ui.available_width();
         let width = outer - 2.0 * space::INSET;
@@ -162,7 +162,7 @@ impl<'a> Note<'a> {
                 .show_at(ui, place)
                 .clicked()
             {
-                answer = Some(Answer::Dismissed);
+                answer = Some(NoteResponse::Dismissed);
             }
         }
         ui.add_space(8.0);
@@ -171,7 +171,7 @@ impl<'a> Note<'a> {
 
     /// Shows the note in one row with the text `short`; hovering shows the whole text. `leave` is the icon of the quiet
     /// button.
-    pub fn show_row(self, ui: &mut Ui, short: &str, leave: &str) -> Option<Answer> {
+    pub fn show_row(self, ui: &mut Ui, short: &str, leave: &str) -> Option<NoteResponse> {
         const HEIGHT: f32 = 36.0;
         let p = theme::palette(ui.style());
         let (rect, response) =
@@ -198,10 +198,10 @@ impl<'a> Note<'a> {
             icons::CLOSE,
             &*dismiss,
             "Dismiss",
-            Answer::Dismissed,
+            NoteResponse::Dismissed,
         );
         let word = self.leave.unwrap_or_default();
-        let other = (self.leave.is_some(), leave, word, word, Answer::Left);
+        let other = (self.leave.is_some(), leave, word, word, NoteResponse::Left);
         for (there, icon, name, hint, which) in [cross, other] {
             if there {
                 let button = IconButton::new(icon, name).hint(hint).side(24.0);
@@ -213,7 +213,7 @@ impl<'a> Note<'a> {
             let button = self.button(word, icon);
             let place = from_right(button.width(ui), 28.0);
             if button.show_at(ui, place).clicked() {
-                answer = Some(Answer::Taken);
+                answer = Some(NoteResponse::Taken);
             }
         }
         let place = Rect::from_min_max(
@@ -237,27 +237,27 @@ impl<'a> Note<'a> {
     }
 
     /// The way out and the other button, below the text.
-    fn buttons(&self, ui: &mut Ui, at: egui::Pos2, answer: &mut Option<Answer>) {
+    fn buttons(&self, ui: &mut Ui, at: egui::Pos2, answer: &mut Option<NoteResponse>) {
         let mut x = at.x;
         if let Some((word, icon)) = self.action {
             let button = self.button(word, icon);
             let place = Rect::from_min_size(pos2(x, at.y), vec2(button.width(ui), space::BUTTON));
             x = place.right() + 4.0;
             if button.show_at(ui, place).clicked() {
-                *answer = Some(Answer::Taken);
+                *answer = Some(NoteResponse::Taken);
             }
         }
         if let Some(word) = self.leave {
             let button = Button::quiet(word);
             let place = Rect::from_min_size(pos2(x, at.y), vec2(button.width(ui), space::BUTTON));
             if button.show_at(ui, place).clicked() {
-                *answer = Some(Answer::Left);
+                *answer = Some(NoteResponse::Left);
             }
         }
     }
 
     /// The title, the way out and a cross in one row: a step of the guide leaves room for what it is about.
-    fn titled(&self, ui: &mut Ui, head: Rect, title: &str) -> Option<Answer> {
+    fn titled(&self, ui: &mut Ui, head: Rect, title: &str) -> Option<NoteResponse> {
         let p = theme::palette(ui.style());
         let mut answer = None;
         let mut right = head.right();
@@ -270,7 +270,7 @@ impl<'a> Note<'a> {
                 .show_at(ui, place)
                 .clicked()
             {
-                answer = Some(Answer::Left);
+                answer = Some(NoteResponse::Left);
             }
         }
         let title_width = paint::width(ui, title, theme::semibold(size::LABEL)) + 8.0;
@@ -286,7 +286,7 @@ impl<'a> Note<'a> {
                 Rect::from_min_max(pos2(right - wide, head.top()), pos2(right, head.bottom()));
             right = place.left() - 4.0;
             if button.show_at(ui, place).clicked() {
-                answer = Some(Answer::Taken);
+                answer = Some(NoteResponse::Taken);
             }
         }
         let place = head.with_max_x(right);

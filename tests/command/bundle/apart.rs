@@ -3,7 +3,7 @@
 use super::{Desk, limit, weight};
 use crate::support::test;
 use arcuate::data::Role;
-use arcuate::state::streamlines::{Sieve, Use};
+use arcuate::state::streamlines::{StreamlineRules, RegionRule};
 use arcuate::state::{Action, BundleAction};
 use glam::DVec3;
 use libtest_mimic::Trial;
@@ -16,7 +16,7 @@ pub fn tests() -> Vec<Trial> {
 fn apart() {
     let mut desk = Desk::new(50);
     let all = desk.layer("all");
-    desk.sieve(Sieve::new(all).limited(limit(weight(), Some(10.0), None)));
+    desk.sieve(StreamlineRules::new(all).limited(limit(weight(), Some(10.0), None)));
     let before = desk.shown();
     let at = |y: f64| DVec3::new(20.0, y, 0.0);
     desk.place(Role::Seed, at(20.0), 3.0);
@@ -25,13 +25,13 @@ fn apart() {
     let regions = desk.window.state.document.regions.clone();
     let sieve = |desk: &Desk| desk.window.state.document.bundle.sieve.clone().unwrap();
     let (seed, target) = (regions[0].id, regions[1].id);
-    assert_eq!(sieve(&desk).how(target, Role::Target), Use::Nothing);
+    assert_eq!(sieve(&desk).how(target, Role::Target), RegionRule::Nothing);
     // Nor do one that is copied, and a seed that becomes an include region.
     desk.window.act(Action::DuplicateRegion(target));
     let role = Role::Include;
     desk.window.act(Action::SetRole { region: seed, role });
     assert_eq!(desk.shown(), before);
-    let taken = sieve(&desk).using(target, Role::Target, Use::Any);
+    let taken = sieve(&desk).using(target, Role::Target, RegionRule::Any);
     desk.sieve(taken);
     assert_eq!(desk.shown(), (27..=33).collect::<Vec<_>>());
     // It follows its role from then on.
@@ -54,7 +54,7 @@ fn apart() {
     let kept = desk.window.state.document.layers.last().unwrap().id;
     assert_ne!(kept, all);
     desk.window.act(Action::SelectLayer(Some(kept)));
-    desk.sieve(Sieve::new(all).limited(limit(weight(), Some(10.0), None)));
+    desk.sieve(StreamlineRules::new(all).limited(limit(weight(), Some(10.0), None)));
     assert_eq!(desk.shown(), before);
     desk.place(Role::Include, at(30.0), 3.0);
     assert_eq!(desk.shown(), before);

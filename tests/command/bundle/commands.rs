@@ -4,7 +4,7 @@ use super::{Desk, limit, weight};
 use arcuate::compute::Control;
 use arcuate::io;
 use arcuate::state::streamlines::{
-    Bundle, Column, ConnectSettings, Drawer, ProfileSettings, Shown, Sieve, TableView,
+    Bundle, Column, ConnectSettings, Drawer, ProfileSettings, Shown, StreamlineRules, TableView,
 };
 use arcuate::state::update::{asked_recipe, sifted_recipe};
 use arcuate::state::{Action, BundleAction, Phase};
@@ -40,7 +40,7 @@ pub fn commands() {
     let mut desk = Desk::new(30);
     let (all, y) = (desk.layer("all"), Column::Image(desk.layer("y")));
     let labels = desk.layer("labels");
-    desk.sieve(Sieve::new(all).limited(limit(weight(), Some(10.0), None)));
+    desk.sieve(StreamlineRules::new(all).limited(limit(weight(), Some(10.0), None)));
     desk.act(BundleAction::SetImages(vec![desk.layer("y")]));
     desk.act(BundleAction::Sort(TableView {
         by: Some(y.clone()),

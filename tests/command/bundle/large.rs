@@ -4,8 +4,8 @@ use super::{limit, weight};
 use crate::support::{Window, test};
 use arcuate::compute::Control;
 use arcuate::data::{Grid, Role, Shape, Tractogram, Volume};
-use arcuate::io::{fibres, nifti};
-use arcuate::state::streamlines::{Column, Drawer, Sieve, TableView};
+use arcuate::io::{streamlines, nifti};
+use arcuate::state::streamlines::{Column, Drawer, StreamlineRules, TableView};
 use arcuate::state::{Action, BundleAction, Phase};
 use glam::DVec3;
 use libtest_mimic::Trial;
@@ -39,7 +39,7 @@ fn lines() -> Tractogram {
 fn large() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("all.trx");
-    fibres::save(&file, &lines(), "test", &Control::new()).unwrap();
+    streamlines::save(&file, &lines(), "test", &Control::new()).unwrap();
     let grid = Grid::axis_aligned([56, 41, 41], DVec3::splat(2.0), DVec3::ZERO).unwrap();
     let grid = Arc::new(grid);
     let values: Vec<f32> = (0..grid.voxel_count())
@@ -62,7 +62,7 @@ fn large() {
         let most = if once { ONCE_MS } else { AT_ONCE_MS };
         assert!(ms < LOADED * most, "{what}: {ms:.1} ms");
     };
-    let sieve = |sieve: Sieve, phase| {
+    let sieve = |sieve: StreamlineRules, phase| {
         Action::Bundle(BundleAction::SetSieve {
             sieve: Some(sieve),
             phase,
@@ -71,7 +71,7 @@ fn large() {
     timed(
         &mut window,
         "filter on",
-        sieve(Sieve::new(layer), Phase::Done),
+        sieve(StreamlineRules::new(layer), Phase::Done),
     );
     let (role, shape) = (
         Role::Include,
@@ -100,7 +100,7 @@ fn large() {
         timed(&mut window, &format!("region dragged, {phase:?}"), action);
         assert!(window.state.sifted(layer).expect("filtered").kept > 100);
     }
-    let by_value = Sieve::new(layer).limited(limit(weight(), Some(0.2), Some(0.7)));
+    let by_value = StreamlineRules::new(layer).limited(limit(weight(), Some(0.2), Some(0.7)));
     timed(
         &mut window,
         "limits of a value",

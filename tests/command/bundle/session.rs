@@ -6,8 +6,8 @@ use crate::support::Window;
 use crate::support::fields::region;
 use arcuate::data::{Grid, Role, Shape};
 use arcuate::state::sessions::Changed;
-use arcuate::state::streamlines::{Drawer, How, Measurement, Sieve, Use, lines_of};
-use arcuate::state::{Action, BundleAction, Leaving, Pane, SessionAction};
+use arcuate::state::streamlines::{Drawer, How, Measurement, StreamlineRules, RegionRule, lines_of};
+use arcuate::state::{Action, BundleAction, UnsavedAction, Pane, SessionAction};
 use glam::DVec3;
 use std::path::Path;
 use std::sync::Arc;
@@ -48,7 +48,7 @@ pub(super) fn session() {
         role: Role::Include,
         shape: mask,
     });
-    let sieve = Sieve::new(all).limited(limit(weight(), None, Some(25.0)));
+    let sieve = StreamlineRules::new(all).limited(limit(weight(), None, Some(25.0)));
     desk.sieve(sieve);
     let shown = desk.shown();
     assert!(!shown.is_empty() && shown.len() < 20, "{shown:?}");
@@ -56,7 +56,7 @@ pub(super) fn session() {
     assert_eq!(desk.rows("all, selected"), shown);
     let exclude = desk.window.state.document.regions[0].id;
     let kept = desk.layer("all, selected");
-    desk.sieve(Sieve::new(kept).using(exclude, Role::Exclude, Use::Within));
+    desk.sieve(StreamlineRules::new(kept).using(exclude, Role::Exclude, RegionRule::Within));
     desk.act(BundleAction::Measure(Measurement {
         points: vec![DVec3::ZERO, DVec3::X],
         pane: Pane::Sagittal,
@@ -66,7 +66,7 @@ pub(super) fn session() {
     let before = desk.window.state.document.clone();
 
     let mut other = Window::new();
-    other.act(Action::Session(SessionAction::Leave(Leaving::Open(
+    other.act(Action::Session(SessionAction::Leave(UnsavedAction::Open(
         path.clone(),
     ))));
     let state = &other.state;
@@ -98,7 +98,7 @@ pub(super) fn session() {
     // Regions have other names now; the filter means the same one.
     let sieve = state.document.bundle.sieve.clone().unwrap();
     let first = &state.document.regions[0];
-    assert_eq!(sieve.how(first.id, first.role), Use::Within);
+    assert_eq!(sieve.how(first.id, first.role), RegionRule::Within);
     assert_eq!(sieve.layer, of("all, selected").0);
     // Saved again it is the same session.
     let again = desk.folder.path().join("again.arcuate");
@@ -144,7 +144,7 @@ pub(super) fn refused() {
     // Another file under the same name.
     write(&desk.folder.path().join("all.trx"), 11);
     let mut other = Window::new();
-    other.act(Action::Session(SessionAction::Leave(Leaving::Open(path))));
+    other.act(Action::Session(SessionAction::Leave(UnsavedAction::Open(path))));
     let answer = Changed::UseAsItIs;
     let opening = other.state.session.saving.opening.as_ref();
     for index in 0..opening.expect("asked").read.files.len() {

@@ -3,7 +3,7 @@
 use super::{json, refuses};
 use arcuate::compute::Control;
 use arcuate::data::{Grid, Tractogram, Volume};
-use arcuate::io::{fibres, nifti};
+use arcuate::io::{streamlines, nifti};
 use glam::DVec3;
 use std::path::Path;
 use std::sync::Arc;
@@ -24,7 +24,7 @@ fn write(path: &Path) {
     let lines = Tractogram::new(points, offsets)
         .with_per_streamline("weight", vec![0.0, 1.0, 2.0, 3.0])
         .with_per_streamline("stop_end", vec![4.0, 3.0, 4.0, 3.0]);
-    fibres::save(path, &lines, "test", &Control::new()).expect("written");
+    streamlines::save(path, &lines, "test", &Control::new()).expect("written");
 }
 
 /// What `of` says of each voxel's x, on voxels of 1 mm.

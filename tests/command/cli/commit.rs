@@ -23,7 +23,7 @@ fn with_odd_ones(from: &Path, to: &Path) {
     offsets.extend(tractogram.offsets.iter().map(|o| o + 2));
     offsets.push(points.len() as u64);
     let made = Tractogram::new(points, offsets);
-    io::fibres::save(to, &made, "", &Control::new()).unwrap();
+    io::streamlines::save(to, &made, "", &Control::new()).unwrap();
 }
 
 pub fn weighs() {
@@ -75,7 +75,7 @@ pub fn weighs() {
     let all = streamlines(&here.join("odd.tck"));
     let group: Vec<u32> = (1..n as u32 - 1).collect();
     let grouped = all.with_group("all", group.clone());
-    io::fibres::save(&here.join("grouped.trx"), &grouped, "", &Control::new()).unwrap();
+    io::streamlines::save(&here.join("grouped.trx"), &grouped, "", &Control::new()).unwrap();
     let least = above.iter().copied().fold(0.0, f32::max) * 0.3;
     let threshold = least.to_string();
     let line = [
@@ -113,7 +113,7 @@ pub fn weighs() {
     assert!((objective(&dense) / objective(&told) - 1.0).abs() < 1e-2);
     // From weights of its own, as text and in a file of streamlines, it starts lower and ends at the same place.
     let weighted = streamlines(&here.join("odd.tck")).with_per_streamline("commit", weights);
-    io::fibres::save(&here.join("start.trx"), &weighted, "", &Control::new()).unwrap();
+    io::streamlines::save(&here.join("start.trx"), &weighted, "", &Control::new()).unwrap();
     for (i, start) in ["a/weights.txt", "start.trx"].iter().enumerate() {
         let out = format!("s{i}");
         let line = [&base[..], &["--start", start, "--out", &out]].concat();

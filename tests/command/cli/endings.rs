@@ -5,7 +5,7 @@ use super::arcuate;
 use crate::support::{test, wait_for};
 use arcuate::compute::Control;
 use arcuate::data::Tractogram;
-use arcuate::io::{fibres, tck, trx};
+use arcuate::io::{streamlines, tck, trx};
 use libtest_mimic::Trial;
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -348,7 +348,7 @@ fn names() {
     let name = format!("{EVIL}.trx");
     let lines =
         Tractogram::new(vec![[0.0; 3], [1.0; 3]], vec![0, 2]).with_per_streamline("w", [1.0]);
-    fibres::save(&here.join(&name), &lines, "made", &Control::new()).expect("saved");
+    streamlines::save(&here.join(&name), &lines, "made", &Control::new()).expect("saved");
     let tck = format!("{EVIL}.tck");
     let missing = format!("{EVIL} missing.tck");
     let cases: [(&[&str], i32); 8] = [

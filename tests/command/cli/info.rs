@@ -4,7 +4,7 @@ use super::{arcuate, json, refuses};
 use crate::support::{Random, test};
 use arcuate::compute::Control;
 use arcuate::data::{AffineSource, Grid, Tractogram, Volume};
-use arcuate::io::{fibres, nifti};
+use arcuate::io::{streamlines, nifti};
 use glam::{DAffine3, DMat3, DVec3};
 use libtest_mimic::Trial;
 use std::path::Path;
@@ -200,7 +200,7 @@ fn streamlines() {
     let grouped = Tractogram::new(vec![[0.0; 3], [1.0; 3]], vec![0, 2])
         .with_group("left", vec![0])
         .with_per_group("left", "colour", vec![0.2, 0.4, 0.6]);
-    fibres::save(&here.join("g.trx"), &grouped, "", &Control::new()).expect("written");
+    streamlines::save(&here.join("g.trx"), &grouped, "", &Control::new()).expect("written");
     let said = text(&arcuate(&["info", "g.trx"], here));
     let lines = ["groups      left (1)", "per group   colour"];
     assert!(lines.iter().all(|l| said.contains(l)), "{said}");

@@ -5,7 +5,7 @@ use crate::support::test;
 use arcuate::cli::{Arguments, Command as Subcommand};
 use arcuate::compute::Control;
 use arcuate::data::{Grid, Tractogram, Volume};
-use arcuate::io::{fibres, nifti};
+use arcuate::io::{streamlines, nifti};
 use clap::Parser as _;
 use glam::DVec3;
 use libtest_mimic::Trial;
@@ -339,7 +339,7 @@ fn sent() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let here = folder.path();
     let both = Tractogram::new(vec![[0.0; 3], [1.0; 3], [2.0; 3], [3.0; 3]], vec![0, 2, 4]);
-    fibres::save(&here.join("t.tck"), &both, "", &Control::new()).expect("written");
+    streamlines::save(&here.join("t.tck"), &both, "", &Control::new()).expect("written");
     let map = ["density", "t.tck", "--voxel", "1", "--out", "d.nii.gz"];
     refuses(
         &[&map[..], &["--sent", "1"]].concat(),

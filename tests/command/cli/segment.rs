@@ -5,7 +5,7 @@ use crate::support::Random;
 use arcuate::compute::Control;
 use arcuate::data::{Grid, Volume};
 use arcuate::io::{self, Opened};
-use arcuate::solvers::level_set::{Event, Script, Sphere, What};
+use arcuate::solvers::level_set::{Event, RunHistory, Sphere, ScriptEvent};
 use glam::DVec3;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -116,7 +116,7 @@ pub fn segments() {
 
     // What a hand did on the way.
     let mut run: serde_json::Value = serde_json::from_str(&text("a/run.json")).unwrap();
-    let mut done: Script = serde_json::from_value(run["run"].clone()).unwrap();
+    let mut done: RunHistory = serde_json::from_value(run["run"].clone()).unwrap();
     let mut params = done.params.clone();
     params.smoothness = 0.4;
     let cut = Sphere {
@@ -127,11 +127,11 @@ pub fn segments() {
     done.events = vec![
         Event {
             step: done.steps / 2,
-            what: What::Params(params),
+            what: ScriptEvent::Params(params),
         },
         Event {
             step: done.steps,
-            what: What::Sphere(cut),
+            what: ScriptEvent::Sphere(cut),
         },
     ];
     run["run"] = serde_json::to_value(&done).unwrap();
@@ -148,7 +148,7 @@ pub fn segments() {
     let half = done.steps / 2;
     let inputs = |step, number| Event {
         step,
-        what: What::Inputs(number),
+        what: ScriptEvent::Inputs(number),
     };
     done.events = vec![inputs(half, 2), inputs(half + 5, 0), inputs(half + 9, 1)];
     run["run"] = serde_json::to_value(&done).unwrap();

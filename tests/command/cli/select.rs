@@ -3,7 +3,7 @@
 use super::{arcuate, json, refuses};
 use arcuate::compute::Control;
 use arcuate::data::{Grid, Tractogram, Volume};
-use arcuate::io::{Opened, fibres, nifti, open};
+use arcuate::io::{Opened, streamlines, nifti, open};
 use glam::DVec3;
 use std::path::Path;
 use std::sync::Arc;
@@ -19,7 +19,7 @@ fn write(path: &Path) {
     let lines = Tractogram::new(points, offsets)
         .with_per_point("fa", fa)
         .with_per_streamline("weight", (0..10).map(|i| i as f32).collect::<Vec<_>>());
-    fibres::save(path, &lines, "test", &Control::new()).expect("written");
+    streamlines::save(path, &lines, "test", &Control::new()).expect("written");
 }
 
 /// An image that is x.

@@ -3,7 +3,7 @@
 use super::{arcuate, coarse_head, json, points, shell_words};
 use crate::support::Window;
 use arcuate::data::{Role, Shape, TensorFrame, TensorLayout, TensorOrder};
-use arcuate::state::{Action, Content, Leaving, SessionAction, State};
+use arcuate::state::{Action, Content, UnsavedAction, SessionAction, State};
 use glam::dvec3;
 use std::path::Path;
 
@@ -170,7 +170,7 @@ fn window(here: &Path, expected: &[u8]) {
         then: None,
     }));
     let mut opened = Window::new();
-    opened.act(Action::Session(SessionAction::Leave(Leaving::Open(
+    opened.act(Action::Session(SessionAction::Leave(UnsavedAction::Open(
         session,
     ))));
     assert_eq!(layout(&opened.state), Some(TensorLayout::OURS));

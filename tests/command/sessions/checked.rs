@@ -6,9 +6,9 @@ use crate::support::test;
 use arcuate::compute::Control;
 use arcuate::data::{Role, Tractogram};
 use arcuate::io;
-use arcuate::jobs::session::Store;
+use arcuate::jobs::session::ResultStorage;
 use arcuate::state::sessions::Verified;
-use arcuate::state::{Leaving, SessionAction};
+use arcuate::state::{UnsavedAction, SessionAction};
 use glam::dvec3;
 use libtest_mimic::Trial;
 use std::cell::Cell;
@@ -143,7 +143,7 @@ fn kept() {
     // In the window: the session that is saved next is whole.
     let mut window = Window::with_scan(folder.path());
     window.work();
-    window.session(SessionAction::SetStore(Store::All));
+    window.session(SessionAction::SetStore(ResultStorage::All));
     window.save(&session);
     let parts = io::session::folder_of(&session);
     let part = io::names_in(&parts).expect("kept streamlines").remove(0);
@@ -166,17 +166,17 @@ fn changed_since() {
     let folder = tempfile::tempdir().expect("a folder");
     let (mut window, path) = saved(folder.path());
     let mut other = Window::opened(&path);
-    let save = |then: Option<Leaving>| SessionAction::Save { path: None, then };
+    let save = |then: Option<UnsavedAction>| SessionAction::Save { path: None, then };
     other.place(Role::Target, dvec3(0.0, 6.0, 0.0), 5.0);
     other.session(save(None));
     assert!(!other.state.is_dirty(), "{}", other.said());
     let theirs = std::fs::read(&path).expect("read");
     window.place(Role::Exclude, dvec3(8.0, 6.0, 0.0), 2.0);
-    window.session(save(Some(Leaving::Quit)));
+    window.session(save(Some(UnsavedAction::Quit)));
     assert_eq!(std::fs::read(&path).expect("read"), theirs);
     let asked = window.state.session.saving.changed_since.clone();
     let asked = asked.expect("it is asked about");
-    assert_eq!((&asked.path, &asked.then), (&path, &Some(Leaving::Quit)));
+    assert_eq!((&asked.path, &asked.then), (&path, &Some(UnsavedAction::Quit)));
     assert!(window.state.is_dirty() && !window.closed);
     // Cancel keeps all as it is; under another name both are kept.
     window.session(SessionAction::Stay);
@@ -190,7 +190,7 @@ fn changed_since() {
     window.save(&path);
     let mut other = other;
     other.place(Role::Seed, dvec3(0.0, 2.0, 0.0), 2.0);
-    other.session(save(Some(Leaving::Quit)));
+    other.session(save(Some(UnsavedAction::Quit)));
     assert!(other.state.session.saving.changed_since.is_some());
     other.session(SessionAction::Overwrite);
     assert!(other.closed && !other.state.is_dirty(), "{}", other.said());

@@ -6,7 +6,7 @@ use crate::support::session_window::Window;
 use crate::support::test;
 use arcuate::data::Role;
 use arcuate::io::session::PackedNumbers;
-use arcuate::state::filter::{FilterAction, Lesioned, Shown, WEIGHT, WeightMap};
+use arcuate::state::filter::{FilterAction, VirtualLesionResult, Shown, WEIGHT, WeightMap};
 use arcuate::state::streamlines::{How, lines_of};
 use arcuate::state::{Action, BundleAction, Phase, SessionAction, Task};
 use arcuate::ui::probe::{WEIGHTS, readings};
@@ -129,7 +129,7 @@ fn come_back() {
         how: How::Replace,
         anchor: None,
     }));
-    act(&mut window, FilterAction::Lesion(Lesioned::Chosen));
+    act(&mut window, FilterAction::Lesion(VirtualLesionResult::Chosen));
     let weighed = window.state.document.weighed[&id].clone();
     let least = weighed.sorted[weighed.sorted.len() / 3];
     act(

@@ -50,7 +50,7 @@ pub fn child() {
     match left.first() {
         Some(left) => {
             let path = left.session.clone();
-            let leave = SessionAction::Leave(arcuate::state::Leaving::Recover(path));
+            let leave = SessionAction::Leave(arcuate::state::UnsavedAction::Recover(path));
             window.session(leave);
         }
         None => window.open(&folder.join("s.arcuate")),

@@ -7,7 +7,7 @@ use crate::support::test;
 use arcuate::data::{AffineSource, Grid, Mask, Region, Role, Shape};
 use arcuate::io::session::PackedMask;
 use arcuate::state::sessions::saved;
-use arcuate::state::{Action, Leaving, SessionAction};
+use arcuate::state::{Action, UnsavedAction, SessionAction};
 use glam::{DVec3, dvec3};
 use libtest_mimic::Trial;
 use serde_json::Value;
@@ -74,7 +74,7 @@ fn masks(window: &Window) -> Vec<(String, Role, Grid, Vec<u8>)> {
 /// As a window takes over what another left behind.
 fn recovered(path: &Path) -> Window {
     let mut window = Window::new();
-    let leaving = Leaving::Recover(path.to_owned());
+    let leaving = UnsavedAction::Recover(path.to_owned());
     window.session(SessionAction::Leave(leaving));
     window
 }

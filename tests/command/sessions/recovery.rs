@@ -3,11 +3,11 @@
 use crate::support::session_window::{Window, everything, layer};
 use crate::support::test;
 use arcuate::data::Role;
-use arcuate::io::recovery::{Desk, are_held, left_behind};
-use arcuate::jobs::session::{SessionRequest, Store};
+use arcuate::io::recovery::{RecoveryFolder, are_held, left_behind};
+use arcuate::jobs::session::{SessionRequest, ResultStorage};
 use arcuate::state::sessions::saved;
-use arcuate::state::sessions::unsaved::Thing;
-use arcuate::state::{Action, Effect, Leaving, Phase, SessionAction, update};
+use arcuate::state::sessions::unsaved::UnsavedPart;
+use arcuate::state::{Action, Effect, UnsavedAction, Phase, SessionAction, update};
 use glam::DVec3;
 use libtest_mimic::Trial;
 use std::path::{Path, PathBuf};
@@ -34,8 +34,8 @@ fn windows() {
     let root = tempfile::tempdir().expect("a folder");
     let root = root.path();
     assert!(left_behind(root).is_empty());
-    let desk = Desk::new(root).expect("a desk");
-    let other = Desk::new(root).expect("another");
+    let desk = RecoveryFolder::new(root).expect("a desk");
+    let other = RecoveryFolder::new(root).expect("another");
     std::fs::write(desk.session(), "work").expect("written");
     assert_ne!(desk.session(), other.session());
     assert!(left_behind(root).is_empty(), "both windows live");
@@ -53,7 +53,7 @@ fn windows() {
     drop(found);
     let found = left_behind(root);
     assert_eq!(found.len(), 1, "offered again");
-    found.into_iter().for_each(Desk::remove);
+    found.into_iter().for_each(RecoveryFolder::remove);
     assert!(!path.exists() && left_behind(root).is_empty());
 }
 
@@ -62,16 +62,16 @@ fn newest() {
     let root = root.path();
     // In an order that is neither that of their making nor its reverse.
     let ages_s = [300, 60, 900, 5];
-    let desks = ages_s.map(|_| Desk::new(root).expect("a desk"));
+    let desks = ages_s.map(|_| RecoveryFolder::new(root).expect("a desk"));
     for (desk, age) in desks.iter().zip(ages_s) {
         std::fs::write(desk.session(), "work").expect("written");
         let file = std::fs::File::options().write(true).open(desk.session());
         let then = SystemTime::now() - Duration::from_secs(age);
         file.expect("there").set_modified(then).expect("aged");
     }
-    let places = desks.each_ref().map(Desk::session);
+    let places = desks.each_ref().map(RecoveryFolder::session);
     drop(desks);
-    let found: Vec<_> = left_behind(root).iter().map(Desk::session).collect();
+    let found: Vec<_> = left_behind(root).iter().map(RecoveryFolder::session).collect();
     assert_eq!(found, [3, 1, 0, 2].map(|i: usize| places[i].clone()));
 }
 
@@ -119,7 +119,7 @@ pub fn recovered(window: &mut Window, copy: &Path) -> Window {
     let job = window.jobs.submit(job);
     window.jobs.wait(&job, |_| {});
     let mut again = Window::new();
-    let leaving = Leaving::Recover(copy.to_owned());
+    let leaving = UnsavedAction::Recover(copy.to_owned());
     again.session(SessionAction::Leave(leaving));
     again
 }
@@ -141,20 +141,20 @@ fn asked_after() {
     track.min_length_mm = 6.0;
     let place = |window: &mut Window| window.place(Role::Exclude, DVec3::splat(9.0), 2.0);
     let tracks = layer(&window, "Tracks");
-    type Change<'a> = (&'a dyn Fn(&mut Window), Thing);
+    type Change<'a> = (&'a dyn Fn(&mut Window), UnsavedPart);
     let name = "Others".to_owned();
     let changes: [Change<'_>; 4] = [
-        (&place, Thing::Regions(1)),
+        (&place, UnsavedPart::Regions(1)),
         (
             &|w: &mut Window| {
                 let params = track.clone();
                 w.act(Action::SetTrack { params, phase });
             },
-            Thing::Parameters,
+            UnsavedPart::Parameters,
         ),
         (
             &|w: &mut Window| w.act(Action::TakeSnapshot),
-            Thing::Snapshots(2),
+            UnsavedPart::Snapshots(2),
         ),
         (
             &|w: &mut Window| {
@@ -164,7 +164,7 @@ fn asked_after() {
                     name,
                 });
             },
-            Thing::Other,
+            UnsavedPart::Other,
         ),
     ];
     for (change, thing) in changes {
@@ -187,8 +187,8 @@ fn asked_after() {
     let again = recovered(&mut window, &copy);
     let regions = window.state.document.regions.len();
     let things = again.state.unsaved();
-    assert!(things.contains(&Thing::Regions(regions)), "{things:?}");
-    let is_layer = |t: &Thing| matches!(t, Thing::Layer { .. });
+    assert!(things.contains(&UnsavedPart::Regions(regions)), "{things:?}");
+    let is_layer = |t: &UnsavedPart| matches!(t, UnsavedPart::Layer { .. });
     assert!(things.iter().any(is_layer), "{things:?}");
 }
 
@@ -198,7 +198,7 @@ fn recipes() {
     let [own, copy] = ["own.arcuate", "copy.arcuate"].map(|n| folder.path().join(n));
     let mut window = Window::with_scan(folder.path());
     window.work();
-    window.session(SessionAction::SetStore(Store::Nothing));
+    window.session(SessionAction::SetStore(ResultStorage::Nothing));
     window.save(&own);
     assert_eq!(window.state.saved_without().len(), 2);
     let mut crashed = Window::opened(&own);
@@ -217,12 +217,12 @@ fn recipes() {
     // The header says it although nothing of them is in memory.
     assert_eq!(again.state.saved_without().len(), 2);
     // Streamlines that the copy has and that cannot be read now are nowhere else.
-    window.session(SessionAction::SetStore(Store::All));
+    window.session(SessionAction::SetStore(ResultStorage::All));
     window.save(&copy);
     let stored = folder.path().join("copy.arcuate.files");
     std::fs::remove_dir_all(stored).expect("removed");
     let mut again = Window::new();
-    again.session(SessionAction::Leave(Leaving::Recover(copy.clone())));
+    again.session(SessionAction::Leave(UnsavedAction::Recover(copy.clone())));
     assert!(again.said().contains("copy is kept"), "{}", again.said());
     let path = Some(folder.path().join("other.arcuate"));
     again.session(SessionAction::Save { path, then: None });

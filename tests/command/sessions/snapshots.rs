@@ -246,7 +246,7 @@ fn of_one_document() {
     let path = folder.path().join("s.arcuate");
     window.save(&path);
     window.session(arcuate::state::SessionAction::Leave(
-        arcuate::state::Leaving::New,
+        arcuate::state::UnsavedAction::New,
     ));
     let session = &window.state.session;
     assert!(session.snapshots.is_empty() && session.comparing.is_none());

@@ -6,16 +6,16 @@ use crate::support::origins::{density_maps, segments};
 use crate::support::session_window::{Window, everything, layer};
 use crate::support::test;
 use arcuate::data::{Role, Tractogram};
-use arcuate::jobs::session::{SessionRequest, Store};
-use arcuate::solvers::tractogram::selection::Counting;
+use arcuate::jobs::session::{SessionRequest, ResultStorage};
+use arcuate::solvers::tractogram::selection::PointStatistic;
 use arcuate::state::filter::{FilterAction, FilterFile, WeightMap};
 use arcuate::state::origin::OriginId;
 use arcuate::state::pathways::{PathwayAction, PathwayFile};
 use arcuate::state::segment::{SegmentAction, SegmentFile};
-use arcuate::state::sessions::unsaved::Thing;
-use arcuate::state::streamlines::{Column, Drawer, How, Limit, Measurement, Sieve};
+use arcuate::state::sessions::unsaved::UnsavedPart;
+use arcuate::state::streamlines::{Column, Drawer, How, Limit, Measurement, StreamlineRules};
 use arcuate::state::{
-    Action, BundleAction, Content, Effect, LayerId, Leaving, Pane, Phase, SessionAction, Task,
+    Action, BundleAction, Content, Effect, LayerId, UnsavedAction, Pane, Phase, SessionAction, Task,
     update,
 };
 use glam::{DVec3, dvec3};
@@ -44,10 +44,10 @@ pub fn tests() -> Vec<Trial> {
 }
 
 /// What remains unsaved once a layer is saved; `weighed`: the layer that has weights, which are saved with it.
-fn without(things: &[Thing], saved: Option<LayerId>, weighed: LayerId) -> Vec<Thing> {
-    let is = |t: &&Thing| match t {
-        Thing::Layer { layer, .. } => Some(*layer) != saved,
-        Thing::Weights(n) => *n != 1 || saved != Some(weighed),
+fn without(things: &[UnsavedPart], saved: Option<LayerId>, weighed: LayerId) -> Vec<UnsavedPart> {
+    let is = |t: &&UnsavedPart| match t {
+        UnsavedPart::Layer { layer, .. } => Some(*layer) != saved,
+        UnsavedPart::Weights(n) => *n != 1 || saved != Some(weighed),
         _ => true,
     };
     things.iter().filter(is).cloned().collect()
@@ -154,20 +154,20 @@ fn exports() {
     let before = window.state.unsaved();
     let kinds: Vec<_> = before.iter().map(std::mem::discriminant).collect();
     for thing in [
-        Thing::Regions(1),
-        Thing::Weights(1),
-        Thing::Pathways(1),
-        Thing::Surface(1),
-        Thing::Measurements(1),
-        Thing::Snapshots(1),
-        Thing::Parameters,
+        UnsavedPart::Regions(1),
+        UnsavedPart::Weights(1),
+        UnsavedPart::Pathways(1),
+        UnsavedPart::Surface(1),
+        UnsavedPart::Measurements(1),
+        UnsavedPart::Snapshots(1),
+        UnsavedPart::Parameters,
     ] {
         assert!(
             kinds.contains(&std::mem::discriminant(&thing)),
             "{thing:?} of {before:?}"
         );
     }
-    let in_memory = |t: &&Thing| matches!(t, Thing::Layer { .. });
+    let in_memory = |t: &&UnsavedPart| matches!(t, UnsavedPart::Layer { .. });
     // Kept streamlines, their density, maps of weights, two structures.
     assert!(before.iter().filter(in_memory).count() >= 5, "{before:?}");
     let tracks = layer(&window, "Tracks");
@@ -185,7 +185,7 @@ fn exports() {
         );
         assert_eq!(state.unsaved(), without(&before, saved, tracks), "{text}");
         assert!(state.is_dirty() && state.asks_before_leaving(), "{text}");
-        window.session(SessionAction::Leave(Leaving::Quit));
+        window.session(SessionAction::Leave(UnsavedAction::Quit));
         assert!(
             !window.closed && window.state.session.saving.leaving.is_some(),
             "{text}"
@@ -215,14 +215,14 @@ fn exports() {
             layer: (name == "kept.tck").then_some(tracks),
             path: folder.path().join(name),
         });
-        assert_eq!(window.state.unsaved(), [Thing::Parameters]);
+        assert_eq!(window.state.unsaved(), [UnsavedPart::Parameters]);
     }
     // Weights that were fitted since are new; the streamlines that have them are not.
     window.act(Action::SelectTask(Task::Filter));
     window.act(Action::Filter(FilterAction::Run));
     let things = window.state.unsaved();
-    assert!(things.contains(&Thing::Weights(1)), "{things:?}");
-    let is_tracks = |t: &Thing| matches!(t, Thing::Layer { layer, .. } if *layer == tracks);
+    assert!(things.contains(&UnsavedPart::Weights(1)), "{things:?}");
+    let is_tracks = |t: &UnsavedPart| matches!(t, UnsavedPart::Layer { layer, .. } if *layer == tracks);
     assert!(!things.iter().any(is_tracks), "{things:?}");
 }
 
@@ -251,10 +251,10 @@ fn exports_beside_a_session() {
     })));
     window.act(Action::TakeSnapshot);
     let before = [
-        Thing::Added(vec!["some".to_owned()]),
-        Thing::Regions(1),
-        Thing::Measurements(2),
-        Thing::Snapshots(2),
+        UnsavedPart::Added(vec!["some".to_owned()]),
+        UnsavedPart::Regions(1),
+        UnsavedPart::Measurements(2),
+        UnsavedPart::Snapshots(2),
     ];
     assert_eq!(window.state.unsaved(), before);
     let start = window.state.clone();
@@ -323,9 +323,9 @@ fn whole() {
         column: Column::length(),
         low: Some(20.0),
         high: None,
-        counting: Counting::default(),
+        counting: PointStatistic::default(),
     };
-    let sieve = Sieve::new(brain).limited(limit);
+    let sieve = StreamlineRules::new(brain).limited(limit);
     window.act(Action::Bundle(BundleAction::SetSieve {
         sieve: Some(sieve),
         phase: Phase::Done,
@@ -342,7 +342,7 @@ fn whole() {
     }));
     save(&mut window, "all.tck");
     assert_eq!(window.state.unsaved(), [], "{all} {}", window.said());
-    window.session(SessionAction::Leave(Leaving::Quit));
+    window.session(SessionAction::Leave(UnsavedAction::Quit));
     assert!(window.closed);
     // Another file in its place takes it away again.
     window.place(Role::Seed, DVec3::ZERO, 4.0);
@@ -350,7 +350,7 @@ fn whole() {
         layer: None,
         path: folder.path().join("all.tck"),
     });
-    let is_brain = |t: &Thing| matches!(t, Thing::Layer { layer, .. } if *layer == brain);
+    let is_brain = |t: &UnsavedPart| matches!(t, UnsavedPart::Layer { layer, .. } if *layer == brain);
     assert!(window.state.unsaved().iter().any(is_brain));
     // What was edited since is in no file.
     save(&mut window, "all.tck");
@@ -380,10 +380,10 @@ fn named() {
     assert_eq!(again.state.unsaved(), [], "{}", again.said());
     let mut again = again;
     again.place(Role::Exclude, dvec3(9.0, 0.0, 0.0), 2.0);
-    assert_eq!(again.state.unsaved(), [Thing::Regions(1)]);
+    assert_eq!(again.state.unsaved(), [UnsavedPart::Regions(1)]);
     // The file that was saved is that of the window it is saved from.
     again.act(Action::Undo);
-    assert_eq!(again.state.unsaved(), [Thing::Other]);
+    assert_eq!(again.state.unsaved(), [UnsavedPart::Other]);
 }
 
 /// More than 64 MB as a session counts.
@@ -425,11 +425,11 @@ fn recipes() {
     );
     assert!(!window.state.is_dirty());
     // Said again when the window is closed.
-    window.session(SessionAction::Leave(Leaving::Quit));
+    window.session(SessionAction::Leave(UnsavedAction::Quit));
     assert!(!window.closed);
     window.session(SessionAction::Stay);
     window.session(SessionAction::StoreToo {
-        then: Some(Leaving::Quit),
+        then: Some(UnsavedAction::Quit),
     });
     assert!(window.closed, "{}", window.said());
     assert!(window.state.session.saving.recipe_only.is_empty());
@@ -443,17 +443,17 @@ fn recipes() {
     let (mut window, _) = with_large(folder.path());
     window.session(SessionAction::Save {
         path: Some(folder.path().join("t.arcuate")),
-        then: Some(Leaving::Quit),
+        then: Some(UnsavedAction::Quit),
     });
-    assert!(!window.closed && window.state.session.saving.leaving == Some(Leaving::Quit));
+    assert!(!window.closed && window.state.session.saving.leaving == Some(UnsavedAction::Quit));
     window.session(SessionAction::Discard);
     assert!(window.closed);
     // Whoever chose to store nothing is told at the save alone.
     window.closed = false;
-    window.session(SessionAction::SetStore(Store::Nothing));
+    window.session(SessionAction::SetStore(ResultStorage::Nothing));
     window.save(&folder.path().join("t.arcuate"));
     assert_eq!(window.state.session.saving.recipe_only.len(), 1);
-    window.session(SessionAction::Leave(Leaving::Quit));
+    window.session(SessionAction::Leave(UnsavedAction::Quit));
     assert!(window.closed);
 }
 
@@ -462,7 +462,7 @@ fn made_again() {
     let mut window = Window::with_scan(folder.path());
     window.work();
     let path = folder.path().join("s.arcuate");
-    window.session(SessionAction::SetStore(Store::Nothing));
+    window.session(SessionAction::SetStore(ResultStorage::Nothing));
     window.save(&path);
     let mut again = Window::opened(&path);
     assert_eq!(again.state.unsaved(), [], "{}", again.said());
@@ -479,7 +479,7 @@ fn made_again() {
     }
     // What is done to them afterwards is a change.
     again.act(Action::Undo);
-    assert_eq!(again.state.unsaved(), [Thing::Other]);
+    assert_eq!(again.state.unsaved(), [UnsavedPart::Other]);
 }
 
 fn without_recipe() {

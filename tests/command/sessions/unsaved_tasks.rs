@@ -5,9 +5,9 @@ use crate::support::session_window::{everything, layer};
 use crate::support::test;
 use arcuate::data::Role;
 use arcuate::solvers::commit::cylinder::Timing;
-use arcuate::state::filter::{FilterAction, FilterFile, Lesioned, Times};
+use arcuate::state::filter::{FilterAction, FilterFile, VirtualLesionResult, Times};
 use arcuate::state::segment::{self, SegmentAction};
-use arcuate::state::sessions::unsaved::Thing;
+use arcuate::state::sessions::unsaved::UnsavedPart;
 use arcuate::state::streamlines::How;
 use arcuate::state::{Action, BundleAction, Phase, SessionAction, Task, WholeBrain};
 use glam::DVec3;
@@ -35,8 +35,8 @@ fn weights() {
     window.act(Action::SelectTask(Task::Filter));
     let unsaved = |window: &Window| {
         let things = window.state.unsaved();
-        let of = |t: &Thing| matches!(t, Thing::Layer { layer, .. } if *layer == tracks);
-        (things.iter().any(of), things.contains(&Thing::Weights(1)))
+        let of = |t: &UnsavedPart| matches!(t, UnsavedPart::Layer { layer, .. } if *layer == tracks);
+        (things.iter().any(of), things.contains(&UnsavedPart::Weights(1)))
     };
     let save = |window: &mut Window, what: FilterFile, name: &str| {
         let path = folder.path().join(name);
@@ -60,7 +60,7 @@ fn weights() {
         how: How::Replace,
         anchor: None,
     }));
-    window.act(Action::Filter(FilterAction::Lesion(Lesioned::Chosen)));
+    window.act(Action::Filter(FilterAction::Lesion(VirtualLesionResult::Chosen)));
     assert!(
         !window.state.document.weighed[&tracks].lesions.is_empty(),
         "{} {}",
@@ -92,7 +92,7 @@ fn parameters() {
         pulse_ms: 30.0,
         between_ms: 40.0,
     });
-    let segment = |change: fn(&mut segment::Settings)| {
+    let segment = |change: fn(&mut segment::SegmentSettings)| {
         let mut settings = document.segment.settings.clone();
         change(&mut settings);
         Action::Segment(SegmentAction::Set { settings, phase })
@@ -121,7 +121,7 @@ fn parameters() {
         let text = format!("{action:?}");
         window.act(action);
         let things = if counts {
-            vec![Thing::Parameters]
+            vec![UnsavedPart::Parameters]
         } else {
             vec![]
         };
@@ -133,7 +133,7 @@ fn parameters() {
     // Where there are weights.
     window.state = start.clone();
     window.state.document.filter.cut = 0.1;
-    assert_eq!(window.state.unsaved(), [Thing::Parameters]);
+    assert_eq!(window.state.unsaved(), [UnsavedPart::Parameters]);
     // A surface can begin without a sphere.
     window.state = start.clone();
     let start = segment::Start::Values {
@@ -141,7 +141,7 @@ fn parameters() {
         high: 2.0,
     };
     window.act(Action::Segment(SegmentAction::Start(start)));
-    assert_eq!(window.state.unsaved(), [Thing::Surface(0)]);
+    assert_eq!(window.state.unsaved(), [UnsavedPart::Surface(0)]);
 }
 
 /// What a session does not list yet is opened again by itself where a file holds it: its points are not lost.
@@ -156,12 +156,12 @@ fn added() {
     });
     // Without a session there is none to be added to.
     window.open(&at("some.tck"));
-    let is_added = |t: &Thing| matches!(t, Thing::Added(_));
+    let is_added = |t: &UnsavedPart| matches!(t, UnsavedPart::Added(_));
     assert!(!window.state.unsaved().iter().any(is_added));
     window.act(Action::Undo);
     window.save(&at("s.arcuate"));
     let start = window.state.clone();
-    let named = |name: &str| Thing::Added(vec![name.to_owned()]);
+    let named = |name: &str| UnsavedPart::Added(vec![name.to_owned()]);
     // Opened from a file.
     window.open(&at("some.tck"));
     assert_eq!(window.state.unsaved(), [named("some")]);
@@ -174,7 +174,7 @@ fn added() {
     window.state = start.clone();
     window.act(Action::TrackWholeBrain);
     let brain = layer(&window, "Whole brain");
-    let in_memory = |t: &Thing| matches!(t, Thing::Layer { layer, .. } if *layer == brain);
+    let in_memory = |t: &UnsavedPart| matches!(t, UnsavedPart::Layer { layer, .. } if *layer == brain);
     let things = window.state.unsaved();
     assert!(things.len() == 1 && in_memory(&things[0]), "{things:?}");
     window.act(Action::SaveTracks {
@@ -185,7 +185,7 @@ fn added() {
     assert!(window.state.asks_before_leaving());
     // Beside other things, each has its own line.
     window.place(Role::Exclude, DVec3::splat(9.0), 2.0);
-    let both = [named("Whole brain"), Thing::Regions(1)];
+    let both = [named("Whole brain"), UnsavedPart::Regions(1)];
     assert_eq!(window.state.unsaved(), both);
     window.act(Action::Undo);
     window.session(SessionAction::Save {
@@ -200,5 +200,5 @@ fn added() {
     let mut again = again;
     let name = "All".to_owned();
     again.act(Action::RenameLayer { layer: brain, name });
-    assert_eq!(again.state.unsaved(), [Thing::Other]);
+    assert_eq!(again.state.unsaved(), [UnsavedPart::Other]);
 }

@@ -8,10 +8,10 @@ use crate::support::made::{Made, gzip};
 use crate::support::session_window::Window;
 use arcuate::compute::Control;
 use arcuate::data::{Gradients, Grid, Volume, VolumeKind};
-use arcuate::io::{self, convert, fibres, nifti};
+use arcuate::io::{self, convert, streamlines, nifti};
 use arcuate::solvers::level_set;
-use arcuate::solvers::level_set::{Layout, Mode, Params, Script};
-use arcuate::state::Settings;
+use arcuate::solvers::level_set::{Layout, Mode, Params, RunHistory};
+use arcuate::state::Preferences;
 use glam::{DAffine3, DVec3};
 use serde_json::Value;
 use std::path::Path;
@@ -78,7 +78,7 @@ pub fn of(entry: &str) -> Seeds {
         "session" => session(),
         "settings" => vec![(
             "usual".to_owned(),
-            serde_json::to_vec(&Settings::default()).expect("JSON"),
+            serde_json::to_vec(&Preferences::default()).expect("JSON"),
         )],
         "script" => scripts(),
         "command" => COMMANDS
@@ -135,7 +135,7 @@ fn scripts() -> Seeds {
                 mode,
                 ..level_set::Params::defaults_for(100.0, 20.0)
             };
-            let run = Script {
+            let run = RunHistory {
                 params,
                 layout: Layout::BEST,
                 events: Vec::new(),
@@ -200,7 +200,7 @@ fn scan_nrrd() -> Seeds {
         directions: vectors.map(DVec3::from_array).to_vec(),
     };
     io::gradients::save(&at("a.bval"), &at("a.bvec"), &table, &grid()).expect("saved");
-    let (told, control) = (io::Told::default(), Control::new());
+    let (told, control) = (io::Reading::default(), Control::new());
     let plan = convert::plan(&at("a.nii"), &at("b.nrrd"), None, &told, &control).expect("read");
     plan.write(true, "", &control).expect("written");
     vec![(
@@ -265,7 +265,7 @@ fn streamlines(ending: &str) -> Seeds {
             small = small.with_per_streamline(&format!("line{i}"), number(count));
             small = small.with_group("some", vec![0, 1]);
         }
-        fibres::save(&path, &small, "arcuate", &Control::new()).expect("saved");
+        streamlines::save(&path, &small, "arcuate", &Control::new()).expect("saved");
         let bytes = std::fs::read(&path).expect("read");
         seeds.push((format!("own{}", lines.len()), bytes));
     }

@@ -110,7 +110,7 @@ fn sessions() {
     assert_eq!(called, ["sub-01 ses-a", "sub-01 ses-b", "sub-02"]);
     let names = |visit| -> Vec<String> {
         let chosen = found.chosen(visit).into_iter();
-        let name = |f: &bids::Found| f.path.file_name().expect("a name").to_owned();
+        let name = |f: &bids::BidsFile| f.path.file_name().expect("a name").to_owned();
         chosen
             .map(|f| name(f).to_string_lossy().into_owned())
             .collect()

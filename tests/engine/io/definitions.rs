@@ -6,7 +6,7 @@ use super::sentence;
 use crate::support::{Random, test};
 use arcuate::compute::Control;
 use arcuate::data::{Tractogram, Volume};
-use arcuate::io::{self, fibres, nifti, scalars, tck, trx};
+use arcuate::io::{self, streamlines, nifti, scalars, tck, trx};
 use glam::DVec3;
 use half::f16;
 use libtest_mimic::Trial;
@@ -35,7 +35,7 @@ pub fn tests() -> Vec<Trial> {
 }
 
 fn saved(path: &Path, tractogram: &Tractogram) {
-    fibres::save(path, tractogram, "", &Control::new()).expect("saved");
+    streamlines::save(path, tractogram, "", &Control::new()).expect("saved");
 }
 
 /// A TRX folder of two streamlines of two and three points, with further members.

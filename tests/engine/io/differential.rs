@@ -11,7 +11,7 @@ use crate::support::{FIXED_SEED, Random, seed, test};
 use arcuate::compute::Control;
 use arcuate::data::tractogram::columns;
 use arcuate::data::{AffineSource, Grid, Mask, Tractogram, Volume, VolumeKind};
-use arcuate::io::{self, Error, Opened, Space, Told, fibres, nifti};
+use arcuate::io::{self, Error, Opened, Space, Reading, streamlines, nifti};
 use libtest_mimic::Trial;
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
@@ -229,23 +229,23 @@ fn write_ours(folder: &Path) {
         nifti::save_volume(&at("c.nii"), &colours, "", &control).expect("saved");
         let inside = (0..24).map(|i| u8::from(i % 3 == 0)).collect::<Vec<u8>>();
         nifti::save_mask(&at("d.nii"), &Mask::new(small, inside), "", &control).expect("saved");
-        let told = Told::default();
+        let told = Reading::default();
         let plan = io::convert::plan(&at("a.nii"), &at("e.nrrd"), None, &told, &control);
         plan.expect("planned")
             .write(false, "", &control)
             .expect("saved");
         let all = rich(6, 2, &mut random);
         for ending in ["tck", "trk", "trx", "vtk", "vtp"] {
-            fibres::save(&at(&format!("s.{ending}")), &all, "", &control).expect("saved");
+            streamlines::save(&at(&format!("s.{ending}")), &all, "", &control).expect("saved");
         }
         std::fs::remove_file(at("s.tck.json")).ok();
     }
 }
 
 fn read(path: &Path) -> Result<Opened, Error> {
-    let told = Told {
+    let told = Reading {
         vtk_space: Some(Space::Ras),
-        ..Told::default()
+        ..Reading::default()
     };
     let reading = AssertUnwindSafe(|| io::open_told(path, &told, &Control::new()));
     std::panic::catch_unwind(reading).unwrap_or_else(|_| panic!("panicked: {}", path.display()))
@@ -263,7 +263,7 @@ fn words(ours: &Result<Opened, Error>) -> BTreeSet<String> {
     };
     let mut words = BTreeSet::from_iter(remarks(opened));
     if let Opened::Tractogram(tractogram, _) = opened {
-        words.extend(fibres::not_finite(tractogram));
+        words.extend(streamlines::not_finite(tractogram));
     }
     words
 }

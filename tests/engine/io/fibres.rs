@@ -4,7 +4,7 @@ use super::sentence;
 use crate::support::{Random, data_test, test};
 use arcuate::compute::Control;
 use arcuate::data::{Grid, Tractogram};
-use arcuate::io::{self, Error, FibreInfo, fibres, tck};
+use arcuate::io::{self, Error, FibreInfo, streamlines, tck};
 use glam::DVec3;
 use libtest_mimic::Trial;
 use std::path::{Path, PathBuf};
@@ -321,7 +321,7 @@ fn trk_points() {
     let grid = Grid::axis_aligned([4; 3], DVec3::splat(2.0), DVec3::ZERO).expect("a grid");
     let save = |point: [f32; 3]| {
         let tracks = Tractogram::new(vec![[1.0; 3], point], vec![0, 2]).with_grid(grid.clone());
-        fibres::save(&path, &tracks, "", &Control::new())
+        streamlines::save(&path, &tracks, "", &Control::new())
     };
     for point in [[f32::NAN, 2.0, 3.0], [1.0, f32::INFINITY, 3.0]] {
         let error = save(point).expect_err("it is not held");

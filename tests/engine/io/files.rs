@@ -345,7 +345,7 @@ fn cancelled_late() {
             let outcome = std::thread::scope(|scope| {
                 let saved = scope.spawn(|| match Format::named(&path) {
                     Some(Format::Nifti) => nifti::save_volume(&path, &image, "", &control),
-                    _ => io::fibres::save(&path, &lines, "", &control),
+                    _ => io::streamlines::save(&path, &lines, "", &control),
                 });
                 while control.progress().done < written as u64 && !saved.is_finished() {
                     std::thread::yield_now();
@@ -470,7 +470,7 @@ fn misnamed() {
     let grid = volume(9).grid.clone();
     let tracks = Tractogram::new(vec![[0.0; 3], [1.0; 3]], vec![0, 2]).with_grid(grid);
     for name in ["a.tck", "a.trk", "a.vtk"] {
-        io::fibres::save(&at(name), &tracks, "", &Control::new()).expect("saved");
+        io::streamlines::save(&at(name), &tracks, "", &Control::new()).expect("saved");
     }
     for (file, as_named) in [
         ("a.nii", "b.trk"),
@@ -555,9 +555,9 @@ fn whole_or_nothing() {
         .with_per_point("fa", vec![0.1, 0.2, 0.3, 0.4])
         .with_per_point("holes", vec![0.1, f32::NAN, 0.3, 0.4])
         .with_per_streamline("weight", vec![1.0, 2.0]);
-    io::fibres::save(&at("a.trx"), &tracks, "", &Control::new()).expect("saved");
+    io::streamlines::save(&at("a.trx"), &tracks, "", &Control::new()).expect("saved");
     let convert = |to: &Path| {
-        let told = io::Told::default();
+        let told = io::Reading::default();
         let plan = io::convert::plan(&at("a.trx"), to, None, &told, &Control::new())?;
         plan.write(true, "", &Control::new())
     };

@@ -6,7 +6,7 @@ use crate::support::{Random, data, data_test, test};
 use arcuate::compute::Control;
 use arcuate::data::tractogram::columns;
 use arcuate::data::{AffineSource, Grid, Tractogram};
-use arcuate::io::{self, Content, Format, Opened, fibres};
+use arcuate::io::{self, Content, Format, Opened, streamlines};
 use glam::{DAffine3, DMat3, DVec3};
 use libtest_mimic::Trial;
 use std::io::Write as _;
@@ -108,9 +108,9 @@ fn holds_the_same(found: &Tractogram, expected: &Tractogram, format: Format, wha
     near(found, expected, what);
     let holds = format.kind().holds;
     let room = |named| match named {
-        io::Named::Nothing => 0,
-        io::Named::UpTo(n) => n,
-        io::Named::Any => usize::MAX,
+        io::NameSupport::Nothing => 0,
+        io::NameSupport::UpTo(n) => n,
+        io::NameSupport::Any => usize::MAX,
     };
     for (room, found, expected) in [
         (room(holds.per_point), &found.per_point, &expected.per_point),
@@ -162,7 +162,7 @@ fn every_axis_order() {
             let tractogram = streamlines(5, &grid, &mut random);
             for (format, name) in written() {
                 let path = folder.path().join(&name);
-                fibres::save(&path, &tractogram, "", &Control::new()).expect("saved");
+                streamlines::save(&path, &tractogram, "", &Control::new()).expect("saved");
                 let (found, _) = open(&path);
                 let what = format!("{name}, {}", grid.orientation());
                 holds_the_same(&found, &tractogram, format, &what);
@@ -231,7 +231,7 @@ fn values_and_groups() {
         let tractogram = rich(40, values, &mut random);
         for (format, name) in written() {
             let path = folder.path().join(name);
-            fibres::save(&path, &tractogram, "arcuate test", &Control::new()).expect("saved");
+            streamlines::save(&path, &tractogram, "arcuate test", &Control::new()).expect("saved");
             let (found, _) = open(&path);
             holds_the_same(&found, &tractogram, format, &format!("{format:?} {values}"));
         }
@@ -253,7 +253,7 @@ fn odd_numbers() {
         let tractogram = tractogram.with_grid(grid.clone());
         for (format, name) in written() {
             let path = folder.path().join(name);
-            fibres::save(&path, &tractogram, "", &Control::new()).expect("saved");
+            streamlines::save(&path, &tractogram, "", &Control::new()).expect("saved");
             let (found, warnings) = open(&path);
             let what = format!("{format:?} of {}", tractogram.len());
             holds_the_same(&found, &tractogram, format, &what);
@@ -304,11 +304,11 @@ fn losses() {
     // TRK without a grid is refused, in words that say what to do.
     let folder = tempfile::tempdir().expect("a temporary folder");
     let path = folder.path().join("a.trk");
-    let error = fibres::save(&path, &bare, "", &Control::new()).expect_err("no grid");
+    let error = streamlines::save(&path, &bare, "", &Control::new()).expect_err("no grid");
     assert!(sentence(&error).contains("--reference"), "{error}");
     for name in ["a.tt.gz", "a.trk.gz", "a.nii", "a"] {
         let path = folder.path().join(name);
-        let error = fibres::save(&path, &bare, "", &Control::new()).expect_err(name);
+        let error = streamlines::save(&path, &bare, "", &Control::new()).expect_err(name);
         sentence(&error);
         assert!(!path.exists());
     }
@@ -390,7 +390,7 @@ fn outside_files(one: PathBuf) {
             }
             for format in Format::of_saved_streamlines() {
                 let copy = folder.path().join(format!("a.{}", format.extensions()[0]));
-                match fibres::save(&copy, &tractogram, "", &Control::new()) {
+                match streamlines::save(&copy, &tractogram, "", &Control::new()) {
                     Ok(()) => {
                         let what = format!("{name} as {format:?}");
                         holds_the_same(&open(&copy).0, &tractogram, format, &what);
@@ -466,7 +466,7 @@ fn folders() {
     let mut random = Random::fresh("folders");
     let folder = tempfile::tempdir().expect("a temporary folder");
     let path = folder.path().join("a.trx/");
-    let save = |t: &Tractogram| fibres::save(&path, t, "", &Control::new());
+    let save = |t: &Tractogram| streamlines::save(&path, t, "", &Control::new());
     save(&rich(5, 2, &mut random)).expect("saved");
     assert!(path.join("groups/ARC_L.uint32").exists());
     let second = streamlines(7, &grid(3, false, &mut random), &mut random);
@@ -500,17 +500,17 @@ fn folders() {
     let other = folder.path().join("photographs.trx/");
     std::fs::create_dir(&other).expect("made");
     std::fs::write(other.join("one.jpg"), "x").expect("written");
-    let error = fibres::save(&other, &second, "", &Control::new()).expect_err("not ours");
+    let error = streamlines::save(&other, &second, "", &Control::new()).expect_err("not ours");
     sentence(&error);
     assert_eq!(names_in(&other), ["one.jpg"]);
     // Neither is a file replaced by a folder.
     std::fs::write(folder.path().join("b.trx"), "x").expect("written");
-    let error = fibres::save(&folder.path().join("b.trx/"), &second, "", &Control::new());
+    let error = streamlines::save(&folder.path().join("b.trx/"), &second, "", &Control::new());
     sentence(&error.expect_err("a file"));
     // Stopped half-way: the old one is whole, and nothing else is left.
     let control = Control::new();
     control.cancel();
-    assert!(fibres::save(&path, &rich(5, 2, &mut random), "", &control).is_err());
+    assert!(streamlines::save(&path, &rich(5, 2, &mut random), "", &control).is_err());
     holds_the_same(
         &open(&path).0,
         &second,
@@ -529,7 +529,7 @@ fn shortened() {
     let tractogram = streamlines(60_000, &grid(0, false, &mut random), &mut random);
     for format in Format::of_saved_streamlines() {
         let path = folder.path().join(format!("a.{}", format.extensions()[0]));
-        fibres::save(&path, &tractogram, "", &Control::new()).expect("saved");
+        streamlines::save(&path, &tractogram, "", &Control::new()).expect("saved");
         assert!(std::fs::metadata(&path).expect("there").len() > 4 << 20);
         let (found, _) = open(&path);
         let (again, _) = open(&path);
@@ -552,12 +552,12 @@ fn said_space() {
     let tractogram = Tractogram::new(vec![[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]], vec![0, 2]);
     for name in ["a.vtk", "a.vtp"] {
         let path = folder.path().join(name);
-        fibres::save(&path, &tractogram, "", &Control::new()).expect("saved");
+        streamlines::save(&path, &tractogram, "", &Control::new()).expect("saved");
         let bytes = std::fs::read(&path).expect("readable");
         let first = |space: Option<io::Space>| {
-            let told = io::Told {
+            let told = io::Reading {
                 vtk_space: space,
-                ..io::Told::default()
+                ..io::Reading::default()
             };
             match io::open_told(&path, &told, &Control::new()) {
                 Ok(Opened::Tractogram(t, info)) => (t.points[0], info.taken, info.warnings.len()),

@@ -6,7 +6,7 @@ use crate::support::made::gzip;
 use crate::support::test;
 use arcuate::compute::Control;
 use arcuate::io::convert::{self, Converted};
-use arcuate::io::{Error, Told};
+use arcuate::io::{Error, Reading};
 use flate2::read::MultiGzDecoder;
 use glam::{DAffine3, DMat3, DVec3};
 use libtest_mimic::Trial;
@@ -29,14 +29,14 @@ pub fn tests() -> Vec<Trial> {
 }
 
 pub fn go(folder: &Path, from: &str, to: &str) -> Converted {
-    go_told(folder, from, to, &Told::default(), false).unwrap_or_else(|e| panic!("{from}: {e}"))
+    go_told(folder, from, to, &Reading::default(), false).unwrap_or_else(|e| panic!("{from}: {e}"))
 }
 
 pub fn go_told(
     folder: &Path,
     from: &str,
     to: &str,
-    told: &Told,
+    told: &Reading,
     replace: bool,
 ) -> Result<Converted, Error> {
     let (from, to) = (folder.join(from), folder.join(to));
@@ -283,7 +283,7 @@ fn every_type() {
             ("d.nrrd", "e.nii"),
             ("two.nii.gz", "f.nii.gz"),
         ] {
-            let done = go_told(here, from, to, &Told::default(), true).expect(name);
+            let done = go_told(here, from, to, &Reading::default(), true).expect(name);
             assert_eq!(done.losses, [""; 0], "{name} {from}");
             assert!(done.what.ends_with(name), "{}", done.what);
             if to.ends_with("nrrd") {
@@ -308,7 +308,7 @@ fn every_type() {
             let words: Vec<String> = samples.chunks(8).map(word).collect();
             let text = header.replace("gzip", "text") + &words.join(" ");
             std::fs::write(here.join("text.nrrd"), text).expect("written");
-            go_told(here, "text.nrrd", "g.nii", &Told::default(), true).expect(name);
+            go_told(here, "text.nrrd", "g.nii", &Reading::default(), true).expect(name);
             assert_eq!(Found::read(&here.join("g.nii")).voxels(), bytes, "{name}");
         }
     }
@@ -352,7 +352,7 @@ fn nibabel_reads_the_same() {
             "f.nii",
         ];
         for (from, to) in [(0, 1), (1, 2), (2, 3), (4, 5)] {
-            go_told(here, all[from], all[to], &Told::default(), true).expect(name);
+            go_told(here, all[from], all[to], &Reading::default(), true).expect(name);
         }
         nibabel_agrees(here, &["a.nii", "b.nii.gz", "e.nii", "two.nii.gz", "f.nii"]);
     }
@@ -362,7 +362,7 @@ fn nibabel_reads_the_same() {
         ..Nifti::of(4, 2, (0..16).collect())
     };
     std::fs::write(here.join("a.nii"), scaled.file()).expect("written");
-    go_told(here, "a.nii", "b.nii.gz", &Told::default(), true).expect("scaled");
+    go_told(here, "a.nii", "b.nii.gz", &Reading::default(), true).expect("scaled");
     nibabel_agrees(here, &["a.nii", "b.nii.gz"]);
 }
 
@@ -452,7 +452,7 @@ fn slopes() {
             ..Nifti::of(4, 2, steps.clone())
         };
         std::fs::write(here.join("s.nii"), fine.file()).expect("written");
-        let losses = go_told(here, "s.nii", "s.nrrd", &Told::default(), true);
+        let losses = go_told(here, "s.nii", "s.nrrd", &Reading::default(), true);
         let losses = losses.expect("converted").losses;
         match lost {
             Some(words) => assert!(losses[0].contains(words), "{losses:?}"),
@@ -481,7 +481,7 @@ fn colours_and_axes() {
         let image = Nifti::of(code, size, bytes.clone());
         std::fs::write(here.join("a.nii"), image.file()).expect("written");
         for (from, to) in [("a.nii", "b.nii"), ("b.nii", "c.nrrd"), ("c.nrrd", "d.nii")] {
-            let done = go_told(here, from, to, &Told::default(), true).expect("colours");
+            let done = go_told(here, from, to, &Reading::default(), true).expect("colours");
             assert_eq!(done.losses, [""; 0]);
         }
         assert_eq!(nrrd(&here.join("c.nrrd")).1, bytes);

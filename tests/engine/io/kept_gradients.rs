@@ -5,7 +5,7 @@ use super::kept::{Nifti, go, go_told};
 use crate::support::{Random, test};
 use arcuate::compute::Control;
 use arcuate::data::{AffineSource, Grid};
-use arcuate::io::{self, Told, ToldAffine, gradients};
+use arcuate::io::{self, Reading, AffineReading, gradients};
 use glam::{DAffine3, DMat3, DVec3};
 use libtest_mimic::Trial;
 use std::path::Path;
@@ -36,7 +36,7 @@ fn scan(here: &Path, name: &str, grid: &Grid, table: &[(f64, DVec3)]) {
         )
     };
     std::fs::write(here.join(format!("{name}.nii")), image.file()).expect("written");
-    let fsl = arcuate::data::turn::world_from_fsl(grid).transpose();
+    let fsl = arcuate::data::axis_change::world_from_fsl(grid).transpose();
     let b: Vec<String> = table.iter().map(|(b, _)| b.to_string()).collect();
     let row = |a: usize| {
         let row = table.iter().map(|(_, v)| (fsl * *v)[a].to_string());
@@ -102,9 +102,9 @@ fn opened_moved_by(turn: DMat3, large: &Grid, random: &mut Random) {
         }
         // Converting with the affine and opening with it are the same.
         for to in ["moved.nii", "moved.nrrd"] {
-            let told = Told {
-                affine: Some(Box::new(ToldAffine::matrix(by))),
-                ..Told::default()
+            let told = Reading {
+                affine: Some(Box::new(AffineReading::matrix(by))),
+                ..Reading::default()
             };
             go_told(here, name, to, &told, true).expect("converted");
             let there = io::image::read_grid(&here.join(to), &Control::new()).expect("a grid");
@@ -138,7 +138,7 @@ fn there_and_back() {
         let table: Vec<(f64, DVec3)> = b.iter().map(|b| (*b, random.direction())).collect();
         scan(here, "a", &grid, &table);
         let force = |from: &str, to: &str| {
-            let done = go_told(here, from, to, &Told::default(), true);
+            let done = go_told(here, from, to, &Reading::default(), true);
             let done = done.unwrap_or_else(|e| panic!("{e}"));
             assert_eq!(done.losses, [""; 0], "{order} {from}");
             done
@@ -199,9 +199,9 @@ fn moved() {
         scan(here, "a", &grid, &table);
         let turn = DMat3::from_quat(random.rotation());
         let by = DAffine3::from_mat3_translation(turn, DVec3::new(3.0, -5.0, 7.0));
-        let told = Told {
-            affine: Some(Box::new(ToldAffine::matrix(by))),
-            ..Told::default()
+        let told = Reading {
+            affine: Some(Box::new(AffineReading::matrix(by))),
+            ..Reading::default()
         };
         for to in ["b.nii.gz", "b.nrrd"] {
             let done = go_told(here, "a.nii", to, &told, true).expect("converted");
@@ -232,7 +232,7 @@ fn losses() {
     table[2].1 = DVec3::ZERO;
     scan(here, "trace", &grid, &table);
     let says = |from: &str, to: &str, words: &str| {
-        let done = go_told(here, from, to, &Told::default(), true).expect("converted");
+        let done = go_told(here, from, to, &Reading::default(), true).expect("converted");
         assert!(
             done.losses.iter().any(|l| l.contains(words)),
             "{from}: {:?}",
@@ -282,7 +282,7 @@ fn rules() {
     let table: Vec<(f64, DVec3)> = (0..6).map(|_| (1000.0, random.direction())).collect();
     scan(here, "a", &grid, &table);
     std::fs::write(here.join("b.bvec"), "mine").expect("written");
-    let told = Told::default();
+    let told = Reading::default();
     let error = go_told(here, "a.nii", "b.nii", &told, false).expect_err("refused");
     assert!(error.to_string().contains("--force"), "{error}");
     assert!(!here.join("b.nii").exists() && !here.join("b.bval").exists());
@@ -319,7 +319,7 @@ fn own_table() {
         assert_eq!(std::fs::read(at("y.bval")).expect("there"), b.as_bytes());
         assert_eq!(std::fs::read(at("y.bvec")).expect("there"), vectors);
     };
-    let told = Told::default();
+    let told = Reading::default();
     for force in [false, true] {
         let done = go_told(here, "y.nii", "y.nii.gz", &told, force);
         let done = done.unwrap_or_else(|e| panic!("{e}"));
@@ -335,9 +335,9 @@ fn own_table() {
     // The image moves: its gradients turn, and the pair would be another.
     let turn = DMat3::from_quat(random.rotation());
     let by = DAffine3::from_mat3_translation(turn, DVec3::ZERO);
-    let moves = Told {
-        affine: Some(Box::new(ToldAffine::matrix(by))),
-        ..Told::default()
+    let moves = Reading {
+        affine: Some(Box::new(AffineReading::matrix(by))),
+        ..Reading::default()
     };
     std::fs::remove_file(at("y.nii.gz")).expect("removed");
     let error = go_told(here, "y.nii", "y.nii.gz", &moves, false).expect_err("refused");

@@ -4,7 +4,7 @@ use super::kept::{Found, Nifti};
 use crate::support::{Window, test};
 use arcuate::compute::Control;
 use arcuate::io::convert::{plan, save_volume};
-use arcuate::io::{Told, ToldAffine};
+use arcuate::io::{Reading, AffineReading};
 use arcuate::state::Action;
 use glam::{DAffine3, DVec3};
 use libtest_mimic::Trial;
@@ -42,10 +42,10 @@ fn saved_where_moved() {
         assert_eq!(text.contains("AFNI_atr"), keeps);
         // A conversion gives the same sentences.
         let rows = [1.0, 0.0, 0.0, 1.0, 0.0, 1.0, 0.0, 0.0, 0.0, 0.0, 1.0, 0.0];
-        let affine = (!keeps).then(|| Box::new(ToldAffine::Matrix(rows)));
-        let told = Told {
+        let affine = (!keeps).then(|| Box::new(AffineReading::Matrix(rows)));
+        let told = Reading {
             affine,
-            ..Told::default()
+            ..Reading::default()
         };
         let plan = plan(&from, &to, None, &told, &control).expect("planned");
         assert_eq!(losses, plan.losses);

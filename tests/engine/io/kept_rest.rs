@@ -6,7 +6,7 @@ use crate::support::made::gzip;
 use crate::support::{Window, test};
 use arcuate::compute::Control;
 use arcuate::data::Mask;
-use arcuate::io::{Told, ToldAffine, nifti};
+use arcuate::io::{Reading, AffineReading, nifti};
 use arcuate::state::Action;
 use glam::{DAffine3, DVec3};
 use libtest_mimic::Trial;
@@ -80,16 +80,16 @@ fn pairs() {
         };
         let name = if packed { "p.hdr.gz" } else { "p.hdr" };
         write_pair(here, &image, &[(4, b"<AFNI_atr/>*****")], packed);
-        let done = go_told(here, name, "a.nii", &Told::default(), true).expect("converted");
+        let done = go_told(here, name, "a.nii", &Reading::default(), true).expect("converted");
         assert_eq!(done.losses, [""; 0], "{second} {packed}");
         let found = Found::read(&here.join("a.nii"));
         assert!(String::from_utf8_lossy(&found.0).contains("<AFNI_atr/>"));
         assert_eq!(found.voxels(), image.bytes);
         write_pair(here, &image, &[(4, &long)], packed);
-        let done = go_told(here, name, "a.nii", &Told::default(), true).expect("converted");
+        let done = go_told(here, name, "a.nii", &Reading::default(), true).expect("converted");
         let bytes = "1\u{202F}048\u{202F}592 bytes are left out";
         assert!(done.losses.join("; ").contains(bytes), "{:?}", done.losses);
-        let done = go_told(here, name, "a.nrrd", &Told::default(), true).expect("converted");
+        let done = go_told(here, name, "a.nrrd", &Reading::default(), true).expect("converted");
         assert!(
             done.losses.join("; ").contains("extensions"),
             "{:?}",
@@ -108,7 +108,7 @@ fn left_out() {
     let image = Nifti::of(4, 2, (0..16).collect());
     let losses = |name: &str, file: Vec<u8>, to: &str| {
         std::fs::write(here.join(name), file).expect("written");
-        let done = go_told(here, name, to, &Told::default(), true).expect("converted");
+        let done = go_told(here, name, to, &Reading::default(), true).expect("converted");
         assert_eq!(Found::read(&here.join("b.nii")).voxels(), image.bytes);
         done.losses
     };
@@ -139,13 +139,13 @@ fn scaled_colours() {
             ..Nifti::of(128, 3, (0..24).collect())
         };
         std::fs::write(here.join("a.nii"), image.file()).expect("written");
-        let done = go_told(here, "a.nii", "b.nii", &Told::default(), true).expect("converted");
+        let done = go_told(here, "a.nii", "b.nii", &Reading::default(), true).expect("converted");
         assert_eq!(done.losses, [""; 0]);
         assert!(done.notes[0].contains("slope 2"), "{:?}", done.notes);
         let found = Found::read(&here.join("b.nii"));
         assert_eq!([112, 116].map(|at| found.f32(at)), [2.0, 1.0]);
         assert_eq!(found.voxels(), image.bytes);
-        let done = go_told(here, "a.nii", "b.nrrd", &Told::default(), true).expect("converted");
+        let done = go_told(here, "a.nii", "b.nrrd", &Reading::default(), true).expect("converted");
         let said = done.losses.join("; ");
         assert!(said.contains("no slope 2 and intercept 1"), "{said}");
     }
@@ -161,9 +161,9 @@ fn too_far() {
         ..Nifti::of(2, 1, vec![0, 1, 0, 1, 0, 1, 0, 1])
     };
     std::fs::write(here.join("far.nii"), far.file()).expect("written");
-    let error = go_told(here, "far.nii", "b.nii", &Told::default(), true).expect_err("too far");
+    let error = go_told(here, "far.nii", "b.nii", &Reading::default(), true).expect_err("too far");
     assert!(error.to_string().contains("write .nrrd"), "{error}");
-    go_told(here, "far.nii", "b.nrrd", &Told::default(), true).expect("converted");
+    go_told(here, "far.nii", "b.nrrd", &Reading::default(), true).expect("converted");
     let control = Control::new();
     let (volume, _) = arcuate::io::image::read(&here.join("far.nii"), &control).expect("read");
     let mask = Mask::new(volume.grid.clone(), vec![1; 8]);
@@ -203,7 +203,7 @@ fn rest() {
             put(39, &[0x39]);
         }
         std::fs::write(here.join("a.nii"), &file).expect("written");
-        let done = go_told(here, "a.nii", "b.nii", &Told::default(), true).expect("converted");
+        let done = go_told(here, "a.nii", "b.nii", &Reading::default(), true).expect("converted");
         // 0.05 s is no float32.
         assert_eq!(done.losses.len(), usize::from(second), "{:?}", done.losses);
         let found = Found::read(&here.join("b.nii"));
@@ -215,19 +215,19 @@ fn rest() {
         let bytes: Vec<u8> = (0..16).collect();
         assert_eq!(found.voxels(), bytes);
         // Once more, from our own.
-        go_told(here, "b.nii", "c.nii.gz", &Told::default(), true).expect("converted");
+        go_told(here, "b.nii", "c.nii.gz", &Reading::default(), true).expect("converted");
         let again = Found::read(&here.join("c.nii.gz"));
         assert!(String::from_utf8_lossy(&again.0).contains("sixteen letters."));
-        let lost = go_told(here, "a.nii", "a.nrrd", &Told::default(), true).expect("converted");
+        let lost = go_told(here, "a.nii", "a.nrrd", &Reading::default(), true).expect("converted");
         for word in ["AFNI, code 44", "cal_max 200", "slices were taken"] {
             let said = lost.losses.iter().any(|l| l.contains(word));
             assert!(said, "{word}: {:?}", lost.losses);
         }
-        let told = Told {
-            affine: Some(Box::new(ToldAffine::matrix(DAffine3::from_translation(
+        let told = Reading {
+            affine: Some(Box::new(AffineReading::matrix(DAffine3::from_translation(
                 DVec3::X,
             )))),
-            ..Told::default()
+            ..Reading::default()
         };
         let moved = go_told(here, "a.nii", "m.nii", &told, true).expect("converted");
         assert!(
@@ -260,7 +260,7 @@ fn described() {
             ("c.nii.gz", "d.nii"),
             ("a.nii", "a.nrrd"),
         ] {
-            go_told(here, from, to, &Told::default(), true).expect("converted");
+            go_told(here, from, to, &Reading::default(), true).expect("converted");
             let bytes = match to.ends_with("nrrd") {
                 true => std::fs::read(here.join(to)).expect("read"),
                 false => Found::read(&here.join(to)).0,
@@ -288,7 +288,7 @@ fn acquisition() {
         mgh.extend(numbers.iter().flat_map(|n| n.to_be_bytes()));
         mgh.extend(b"tags and more");
         std::fs::write(here.join("m.mgh"), mgh).expect("written");
-        let done = go_told(here, "m.mgh", "m.nii", &Told::default(), true).expect("converted");
+        let done = go_told(here, "m.mgh", "m.nii", &Reading::default(), true).expect("converted");
         let said = done.losses.join("; ");
         for word in [
             "flip angle",
@@ -307,7 +307,7 @@ fn acquisition() {
         if frames == 2 {
             assert_eq!((found.f32(92), found.0[123]), (2300.0, 2 | 16));
         }
-        let done = go_told(here, "m.mgh", "m.nrrd", &Told::default(), true).expect("converted");
+        let done = go_told(here, "m.mgh", "m.nrrd", &Reading::default(), true).expect("converted");
         assert!(done.losses.join("; ").contains("2300"), "{:?}", done.losses);
     }
 }

@@ -100,9 +100,9 @@ fn label_maps() {
         assert_eq!(opaque, if value == 0.0 { 0 } else { 255 });
     }
     std::fs::write(at("other.lut"), "1 Uno\n").expect("written");
-    let told = |table: &str| io::Told {
+    let told = |table: &str| io::Reading {
         colours: Some(at(table)),
-        ..io::Told::default()
+        ..io::Reading::default()
     };
     let open = |name: &str, table: &str| io::open_told(&at(name), &told(table), &Control::new());
     let Ok(Opened::Volume(found, _)) = open("regions.nii.gz", "other.lut") else {
@@ -189,7 +189,7 @@ fn converted() {
     nifti::save_volume(&at("a.nii.gz"), &volume, "", &Control::new()).expect("saved");
     std::fs::write(at("a.lut"), "7 A \"quoted\" name 10 20 30\n1024 Plain\n").expect("written");
     let convert = |replace| {
-        let (from, to, told) = (at("a.nii.gz"), at("b.nii.gz"), io::Told::default());
+        let (from, to, told) = (at("a.nii.gz"), at("b.nii.gz"), io::Reading::default());
         let plan = io::convert::plan(&from, &to, None, &told, &Control::new())?;
         plan.write(replace, "", &Control::new())
     };

@@ -8,7 +8,7 @@ use crate::support::{Random, damages_more, data_files, test, thread_time};
 use arcuate::compute::Control;
 use arcuate::data::{Grid, Tractogram};
 use arcuate::io::gradients::TableFiles;
-use arcuate::io::{self, Format, Opened, fibres};
+use arcuate::io::{self, Format, Opened, streamlines};
 use glam::{DAffine3, DVec3};
 use libtest_mimic::Trial;
 use std::panic::AssertUnwindSafe;
@@ -74,7 +74,7 @@ pub fn seeds(format: Format) -> Vec<Vec<u8>> {
     let path = folder.path().join(format!("a.{}", format.extensions()[0]));
     let mut seeds = Vec::new();
     for (lines, values) in [(0, 0), (3, 0), (6, 2)] {
-        fibres::save(
+        streamlines::save(
             &path,
             &rich(lines, values, &mut random),
             "x",
@@ -236,7 +236,7 @@ fn track_scalars() {
     let at = |name: &str| folder.path().join(name);
     let made = rich(4, 1, &mut random);
     let name = made.per_point.keys().next().expect("values");
-    fibres::save(&at("b.tck"), &made, "x", &Control::new()).expect("saved");
+    streamlines::save(&at("b.tck"), &made, "x", &Control::new()).expect("saved");
     io::scalars::save_points(&at("b.tsf"), &at("b.tck"), &made, name).expect("saved");
     let tsf = std::fs::read(at("b.tsf")).expect("readable");
     let tck = std::fs::read(at("b.tck")).expect("readable");
@@ -429,7 +429,7 @@ fn lies() {
         assert!(thread_time() - before < Duration::from_secs(2), "{name}");
     };
     let tractogram = rich(4, 1, &mut random);
-    fibres::save(&path("a.trk"), &tractogram, "", &Control::new()).expect("saved");
+    streamlines::save(&path("a.trk"), &tractogram, "", &Control::new()).expect("saved");
     let whole = std::fs::read(path("a.trk")).expect("readable");
     assert_eq!(open(&path("a.trk")).0.len(), 4);
     let with = |at: usize, number: &[u8]| {

@@ -6,7 +6,7 @@ use crate::support::{Random, test};
 use arcuate::compute::Control;
 use arcuate::data::tractogram::columns;
 use arcuate::data::{AffineSource, Grid, Mask, Surface, Tractogram, Volume};
-use arcuate::io::{self, Opened, fibres, nifti, surface};
+use arcuate::io::{self, Opened, streamlines, nifti, surface};
 use libtest_mimic::{Failed, Trial};
 use serde_json::{Value, json};
 use std::path::Path;
@@ -86,7 +86,7 @@ fn write_ours(folder: &Path, order: usize, random: &mut Random) {
             .with_per_group("some", "colour", vec![0.25, 0.5, 1.0]);
     for ending in ["tck", "trk", "trx"] {
         let path = folder.join(format!("ours.{ending}"));
-        fibres::save(&path, &all, "", &Control::new()).expect("saved");
+        streamlines::save(&path, &all, "", &Control::new()).expect("saved");
     }
     let rows = |values| -> serde_json::Map<String, Value> {
         let rows = |c: arcuate::data::tractogram::Columns| {

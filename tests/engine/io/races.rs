@@ -416,7 +416,7 @@ fn links() {
     );
     // No plain file, and no empty one either.
     let _socket = std::os::unix::net::UnixListener::bind(at("s.tck")).expect("bound");
-    let error = io::open_told(&at("s.tck"), &io::Told::default(), &Control::new());
+    let error = io::open_told(&at("s.tck"), &io::Reading::default(), &Control::new());
     let said = sentence(&error.expect_err("no file"));
     assert!(said.contains("; write what it gives into a file"), "{said}");
     // A folder behind a link.
@@ -477,7 +477,7 @@ fn private() {
     let root = folder.path().join("state").join("recovery");
     std::fs::create_dir_all(&root).expect("made");
     std::fs::set_permissions(&root, PermissionsExt::from_mode(0o755)).expect("set");
-    let desk = io::recovery::Desk::new(&root).expect("a desk");
+    let desk = io::recovery::RecoveryFolder::new(&root).expect("a desk");
     let session = desk.session();
     atomic::write_text(&session, "{}").expect("written");
     let sum = "0123456789abcdef0123";

@@ -4,8 +4,8 @@ use super::sentence;
 use crate::support::test;
 use arcuate::compute::Control;
 use arcuate::data::Tractogram;
-use arcuate::io::scalars::Beside;
-use arcuate::io::{self, fibres, scalars, tck};
+use arcuate::io::scalars::CompanionFile;
+use arcuate::io::{self, streamlines, scalars, tck};
 use arcuate::solvers::curves::StopReason;
 use libtest_mimic::Trial;
 use std::path::Path;
@@ -55,7 +55,7 @@ fn said_in_files() {
                 scalars::save_points(&path, &beside, &plain, "cm").expect("saved");
             }
             "a.weights.txt" => scalars::save_weights(&path, &plain, "stop_end").expect("saved"),
-            _ => fibres::save(&path, &plain, "arcuate track", &control).expect("saved"),
+            _ => streamlines::save(&path, &plain, "arcuate track", &control).expect("saved"),
         }
         let bytes = std::fs::read(&path).expect("written");
         let text = String::from_utf8_lossy(&bytes);
@@ -90,7 +90,7 @@ fn replaced() {
         Ok(io::Opened::Tractogram(tractogram, info)) => (tractogram, info.warnings),
         other => panic!("{other:?}"),
     };
-    let save = |tractogram: &Tractogram, beside: &[Beside]| {
+    let save = |tractogram: &Tractogram, beside: &[CompanionFile]| {
         let control = Control::new();
         io::convert::with_values(tractogram, &at("a.tck"), beside, "arcuate", &control)
             .expect("saved");

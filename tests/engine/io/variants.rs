@@ -7,7 +7,7 @@ use crate::support::made::gzip;
 use crate::support::{Random, test};
 use arcuate::compute::Control;
 use arcuate::data::Tractogram;
-use arcuate::io::{self, convert, fibres};
+use arcuate::io::{self, convert, streamlines};
 use half::f16;
 use libtest_mimic::Trial;
 use std::io::Write as _;
@@ -510,7 +510,7 @@ fn values_beside() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let at = |name: &str| folder.path().join(name);
     let rich = super::formats::rich(30, 3, &mut random);
-    fibres::save(&at("in.trx"), &rich, "", &Control::new()).expect("saved");
+    streamlines::save(&at("in.trx"), &rich, "", &Control::new()).expect("saved");
     let go = |input: PathBuf, output: PathBuf, replace| {
         let control = Control::new();
         let plan = convert::plan(&input, &output, None, &Default::default(), &control)?;
@@ -538,7 +538,7 @@ fn values_beside() {
     go(at("in.trx"), at("out.tck"), true).expect("replaced");
     // Values of other streamlines are named, and left out.
     let other = super::formats::rich(31, 0, &mut random);
-    fibres::save(&at("out.tck"), &other, "", &Control::new()).expect("saved");
+    streamlines::save(&at("out.tck"), &other, "", &Control::new()).expect("saved");
     let (found, warnings) = open(&at("out.tck"));
     assert!(found.per_point.is_empty() && found.per_streamline.is_empty());
     let count = |words: &str| warnings.iter().filter(|w| w.contains(words)).count();

@@ -545,7 +545,7 @@ fn converted() {
     let values = ramp(&grid, 1);
     std::fs::write(at("a.mgh"), Mgh::of(grid.clone()).bytes(&values)).expect("written");
     let go = |from: &str, to: &str| {
-        let told = io::Told::default();
+        let told = io::Reading::default();
         let plan = io::convert::plan(&at(from), &at(to), None, &told, &Control::new())?;
         plan.write(false, "x", &Control::new())
     };

@@ -11,7 +11,7 @@ use arcuate::data::{Grid, Tractogram};
 use arcuate::io::convert::{self, Plan};
 use arcuate::io::gradients::TableFiles;
 use arcuate::io::session;
-use arcuate::io::{self, Error, Opened, Told, bids, fibres, image};
+use arcuate::io::{self, Error, Opened, Reading, bids, streamlines, image};
 use arcuate::jobs::session::{Entry as FileEntry, Found, Item, Parsed, ReadSession};
 use arcuate::jobs::session::{NotRestored, Restored, Standing, Unread};
 use arcuate::state::State;
@@ -246,7 +246,7 @@ fn streamlines(tractogram: &Tractogram) {
     let mut members = tractogram.groups.values().flat_map(|m| m.iter());
     assert!(members.all(|&m| (m as usize) < lines));
     tractogram.bounds();
-    fibres::total(tractogram);
+    streamlines::total(tractogram);
 }
 
 /// Writing what was read, in a format that its length chooses: it reads back as it should, or is refused.
@@ -260,7 +260,7 @@ fn tractogram_again(path: &Path, tractogram: &Tractogram) {
     if tractogram.points.len() > 100_000 {
         return;
     }
-    written(fibres::save(&out, tractogram, "arcuate", &Control::new()));
+    written(streamlines::save(&out, tractogram, "arcuate", &Control::new()));
     let _ = std::fs::remove_file(&out);
 }
 
@@ -273,7 +273,7 @@ fn image_again(path: &Path) {
         _ => return,
     };
     let out = path.with_file_name(format!("out.{ending}"));
-    let (told, control) = (Told::default(), Control::new());
+    let (told, control) = (Reading::default(), Control::new());
     if let Some(plan) = answered(convert::plan(path, &out, None, &told, &control)) {
         notes(&plan.notes);
         notes(&plan.losses);

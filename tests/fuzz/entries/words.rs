@@ -4,8 +4,8 @@ use super::answered;
 use arcuate::cli::{self, Command};
 use arcuate::compute::{BackendKind, Control};
 use arcuate::data::{Grid, Mask, Tractogram, Volume};
-use arcuate::io::{self, fibres, nifti};
-use arcuate::state::Settings;
+use arcuate::io::{self, streamlines, nifti};
+use arcuate::state::Preferences;
 use arcuate::state::recipe::ShapeSpec;
 use arcuate::state::segment::recipe::{SegmentRecipe, SegmentScript};
 use clap::Parser as _;
@@ -17,12 +17,12 @@ pub fn settings(path: &Path) -> bool {
     let Some(text) = answered(io::text(path)) else {
         return false;
     };
-    let Ok(settings) = serde_json::from_str::<Settings>(&text) else {
+    let Ok(settings) = serde_json::from_str::<Preferences>(&text) else {
         return false;
     };
     // What was kept is kept again.
     let words = serde_json::to_string(&settings).expect("JSON");
-    assert!(serde_json::from_str::<Settings>(&words).is_ok(), "{words}");
+    assert!(serde_json::from_str::<Preferences>(&words).is_ok(), "{words}");
     true
 }
 
@@ -66,7 +66,7 @@ pub fn command(path: &Path) -> bool {
 fn run(path: &Path, words: &[&str]) -> bool {
     for word in words {
         let _ = word.parse::<ShapeSpec>().map(|shape| shape.to_string());
-        let _ = word.parse::<arcuate::data::turn::Turn>();
+        let _ = word.parse::<arcuate::data::axis_change::AxisChange>();
         let _ = arcuate::ui::format::parse(word);
         let _ = arcuate::ui::format::parse_range(word);
     }
@@ -153,5 +153,5 @@ pub fn prepare(folder: &Path) {
     let tracks =
         tracks.with_per_point("fa", (0..30).map(|i| i as f32 / 30.0).collect::<Vec<f32>>());
     let tracks = tracks.with_per_streamline("w", vec![1.0, 2.0, 3.0]);
-    fibres::save(&at("tracks.trx"), &tracks, "", &control).expect("saved");
+    streamlines::save(&at("tracks.trx"), &tracks, "", &control).expect("saved");
 }

@@ -7,7 +7,7 @@ use crate::support::{Random, test};
 use arcuate::compute::Control;
 use arcuate::data::{AffineSource, Grid, Tractogram, Volume};
 use arcuate::io::affine::{Affine, fsl_from_voxel, read, save_flirt, save_itk};
-use arcuate::io::{Error, Opened, Told, ToldAffine, nifti, open_told, trx};
+use arcuate::io::{Error, Opened, Reading, AffineReading, nifti, open_told, trx};
 use glam::{DAffine3, DMat3, DVec3};
 use libtest_mimic::Trial;
 use std::path::{Path, PathBuf};
@@ -280,15 +280,15 @@ fn opened() {
     let file = folder.path().join("by.txt");
     save_itk(&file, by).unwrap();
     for affine in [
-        ToldAffine::matrix(by),
-        ToldAffine::File {
+        AffineReading::matrix(by),
+        AffineReading::File {
             path: file,
             fixed: None,
         },
     ] {
-        let told = Told {
+        let told = Reading {
             affine: Some(Box::new(affine)),
-            ..Told::default()
+            ..Reading::default()
         };
         let Opened::Volume(found, _) = open_told(&image, &told, &control).unwrap() else {
             panic!("no image")
@@ -306,12 +306,12 @@ fn opened() {
         }
     }
     let rows: [f64; 12] = std::array::from_fn(|i| i as f64);
-    let ToldAffine::Matrix(back) = ToldAffine::matrix(ToldAffine::of_rows(&rows)) else {
+    let AffineReading::Matrix(back) = AffineReading::matrix(AffineReading::of_rows(&rows)) else {
         panic!("a matrix")
     };
     assert_eq!(back, rows);
     assert_eq!(
-        ToldAffine::of_rows(&rows).translation,
+        AffineReading::of_rows(&rows).translation,
         DVec3::new(3.0, 7.0, 11.0)
     );
 }

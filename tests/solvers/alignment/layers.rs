@@ -11,7 +11,7 @@ use arcuate::io::{nifti, trx};
 use arcuate::state::alignment::Nudge;
 use arcuate::state::alignment::jobs::MOVE_STREAMLINES;
 use arcuate::state::density::{Value, Wanted};
-use arcuate::state::streamlines::{BundleAction, ByPtr, Chosen, lines_of};
+use arcuate::state::streamlines::{BundleAction, SameArc, ManualSelection, lines_of};
 use arcuate::state::{Action, Content, Effect, LayerId, Phase, State, update};
 use glam::{DAffine3, DVec3};
 use libtest_mimic::Trial;
@@ -357,11 +357,11 @@ fn edited_meanwhile(window: &mut Window, layer: LayerId) {
         let lines = lines_of(window.state.document.layer(layer).expect("there"));
         let lines = lines.expect("streamlines").clone();
         let marks: Vec<bool> = (0..lines.len()).map(|i| i < 10).collect();
-        window.state.session.bundle.chosen = Some(Chosen {
+        window.state.session.bundle.chosen = Some(ManualSelection {
             layer,
             of: lines.id(),
             count: 10,
-            marks: ByPtr(marks.into()),
+            marks: SameArc(marks.into()),
             anchor: None,
         });
         update(

@@ -11,7 +11,7 @@ use arcuate::solvers::commit::harmonics::at_cosine;
 use arcuate::solvers::commit::model::{Intra, Model, Responses};
 use arcuate::solvers::commit::operator::dense::Table;
 use arcuate::solvers::commit::operator::reference::Reference;
-use arcuate::solvers::commit::operator::{Operator, Precision, Way, Work};
+use arcuate::solvers::commit::operator::{Operator, Precision, OperatorKind, Work};
 use arcuate::solvers::commit::samples::{Samples, Switches};
 use glam::DVec3;
 use libtest_mimic::Trial;
@@ -32,7 +32,7 @@ pub fn tests() -> Vec<Trial> {
     ]
 }
 
-const WAYS: [Way; 2] = [Way::Factorised, Way::Dense { side: 256 }];
+const WAYS: [OperatorKind; 2] = [OperatorKind::Factorised, OperatorKind::Dense { side: 256 }];
 
 pub struct Case {
     pub name: &'static str,
@@ -93,7 +93,7 @@ pub fn operator(
             let exact = Precision::Exact;
             Operator::new_on_cards(dictionary, responses, samples, exact, devices).unwrap()
         }
-        _ => Operator::new(dictionary, responses, samples, Some(Way::Factorised)),
+        _ => Operator::new(dictionary, responses, samples, Some(OperatorKind::Factorised)),
     }
 }
 
@@ -208,7 +208,7 @@ fn adjoint() {
     let (_, dictionary) = arcs();
     for case in cases() {
         let responses = case.model.responses(&case.samples, false);
-        for way in [WAYS[0], WAYS[1], Way::Dense { side: 64 }] {
+        for way in [WAYS[0], WAYS[1], OperatorKind::Dense { side: 64 }] {
             backend(2).install(|| {
                 let operator = Operator::new(&dictionary, &responses, &case.samples, Some(way));
                 let gap = gap(&operator, &dictionary, &case.samples, &mut random);
@@ -282,7 +282,7 @@ fn coarse() {
     let responses = model(stick()).responses(&samples, false);
     let mut last = f64::INFINITY;
     for (side, bound) in [(32, 0.04), (64, 0.02), (128, 0.01)] {
-        let way = Way::Dense { side };
+        let way = OperatorKind::Dense { side };
         let operator = Operator::new(&dictionary, &responses, &samples, Some(way));
         let [forward, _] = errors(&operator, &dictionary, &responses, &samples, &mut random);
         // Halved with the cells' width.
@@ -325,8 +325,8 @@ fn picked() {
     // Some 90 segments a voxel: where there are 45 both take the same.
     let many = dictionary_of(&Arcs::new(12_000, 20, 1).unwrap(), true);
     let way = |d: &Dictionary| Work::of(d, &responses, &samples).cheaper();
-    assert_eq!(way(&few), Way::Dense { side: 256 });
-    assert_eq!(way(&many), Way::Factorised);
+    assert_eq!(way(&few), OperatorKind::Dense { side: 256 });
+    assert_eq!(way(&many), OperatorKind::Factorised);
 }
 
 /// b = 0 merged or apart, shells by their b-values, volumes without a direction left out.

@@ -9,7 +9,7 @@ use arcuate::phantom::fields::{
     Field, FishEye, Geodesics, HalfSpace, LinearSpeed, PulledBack, Streamlines, UFibre,
 };
 use arcuate::solvers::curves::{Integrator, Interpolation, StopReason};
-use arcuate::solvers::geodesic::{Cut, Directions, Form, Medium, Precision, Sharpening, rank};
+use arcuate::solvers::geodesic::{Cut, Directions, Form, RayMetric, Precision, Sharpening, rank};
 use glam::{DAffine3, DMat3, DVec3};
 use libtest_mimic::Trial;
 
@@ -250,7 +250,7 @@ fn pulled_back(backend: &Backend) {
 /// The ends of rays 20 mm long in many directions from a seed, by direction.
 fn ends(
     backend: &Backend,
-    medium: &Medium,
+    medium: &RayMetric,
     seed: DVec3,
     integrator: Integrator,
     step_mm: f64,

@@ -12,7 +12,7 @@ use arcuate::data::{Grid, Region, Role, TensorField, Tractogram};
 use arcuate::phantom::{Bundle, Head, scan_options};
 use arcuate::solvers::curves::{self, Seeding};
 use arcuate::solvers::geodesic;
-use arcuate::solvers::geodesic::{Cut, Directions, Medium, Params, Precision, Sharpening, rank};
+use arcuate::solvers::geodesic::{Cut, Directions, RayMetric, Params, Precision, Sharpening, rank};
 use arcuate::solvers::tensor_fit;
 use arcuate::state::defaults;
 use glam::{DVec3, Vec3};
@@ -63,7 +63,7 @@ fn fitted(head: &Head, around: &[DVec3], noise_seed: u64) -> TensorField {
 
 /// Single precision: the eigenvalues' ratio becomes its `alpha`th power, of which half precision
 /// would round the smaller ones away.
-fn sharpened(field: &TensorField, alpha: f64) -> Medium {
+fn sharpened(field: &TensorField, alpha: f64) -> RayMetric {
     let interpolation = geodesic::Params::defaults().walk.interpolation;
     super::sharpened(field, alpha, interpolation, Precision::Single)
 }

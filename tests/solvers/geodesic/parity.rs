@@ -8,7 +8,7 @@ use arcuate::compute::{Backend, Control};
 use arcuate::data::{Region, Role, Shape, TensorField};
 use arcuate::phantom::fields::{Field, PulledBack};
 use arcuate::solvers::curves::{Integrator, Interpolation, Seeding, StopReason};
-use arcuate::solvers::geodesic::{Directions, Form, Medium, Params, Precision, Sharpening, shoot};
+use arcuate::solvers::geodesic::{Directions, Form, RayMetric, Params, Precision, Sharpening, shoot};
 use glam::DVec3;
 use libtest_mimic::Trial;
 
@@ -25,7 +25,7 @@ pub fn tests() -> Vec<Trial> {
     ]
 }
 
-fn media(field: &TensorField, interpolation: Interpolation, precision: Precision) -> Medium {
+fn media(field: &TensorField, interpolation: Interpolation, precision: Precision) -> RayMetric {
     sharpened(field, 1.5, interpolation, precision)
 }
 
@@ -54,7 +54,7 @@ fn prepared(cuda: Backend) {
             let linear = Interpolation::Trilinear;
             let [a, b] = [&backend(4), &cuda].map(|backend| {
                 let control = Control::new();
-                Medium::new(&field, sharpening, precision, linear, backend, &control).unwrap()
+                RayMetric::new(&field, sharpening, precision, linear, backend, &control).unwrap()
             });
             assert!(
                 spoilt > 0 && a.repaired >= spoilt && a.repaired == b.repaired,
@@ -84,7 +84,7 @@ fn prepared(cuda: Backend) {
 }
 
 /// Both backends' rays, matched by their numbers; prints and tests the distances.
-fn compare(medium: &Medium, regions: &[Region], params: &Params, cuda: &Backend) -> [Output; 2] {
+fn compare(medium: &RayMetric, regions: &[Region], params: &Params, cuda: &Backend) -> [Output; 2] {
     let control = Control::new();
     let [cpu, gpu] =
         [&backend(8), cuda].map(|b| shoot(medium, regions, params, b, &control).unwrap());

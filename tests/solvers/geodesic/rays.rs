@@ -8,7 +8,7 @@ use arcuate::data::{Grid, Role, Tractogram};
 use arcuate::phantom::fields::{FishEye, PulledBack};
 use arcuate::solvers::curves::{Integrator, Interpolation, Seeding, StopReason};
 use arcuate::solvers::geodesic::{
-    Cut, Directions, Form, Medium, Precision, Sharpening, rank, shoot,
+    Cut, Directions, Form, RayMetric, Precision, Sharpening, rank, shoot,
 };
 use arcuate::solvers::tensor_fit::eigen_symmetric;
 use glam::{DMat3, DVec3, Vec3};
@@ -261,7 +261,7 @@ fn sharpening() {
     let mean = diagonal.element_sum() / 3.0;
     let prepared = |sharpening| {
         let control = Control::new();
-        let medium = Medium::new(
+        let medium = RayMetric::new(
             &field,
             sharpening,
             Precision::Single,

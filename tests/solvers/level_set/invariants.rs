@@ -6,7 +6,7 @@ use crate::support::{Random, test};
 use arcuate::compute::Control;
 use arcuate::data::{Grid, Mask, Volume};
 use arcuate::solvers::level_set::{
-    Ended, Evolution, Inputs, LayerSpeed, Layout, Mode, Params, Script, Sphere, Start, What,
+    Ended, Evolution, Inputs, LayerSpeed, Layout, Mode, Params, RunHistory, Sphere, Start, ScriptEvent,
 };
 use glam::{DMat3, DVec3};
 use libtest_mimic::Trial;
@@ -237,7 +237,7 @@ fn again() {
     // A script survives being written down.
     let script = made.script();
     let text = serde_json::to_string(&script).unwrap();
-    assert_eq!(serde_json::from_str::<Script>(&text).unwrap(), script);
+    assert_eq!(serde_json::from_str::<RunHistory>(&text).unwrap(), script);
     let all = [inputs.clone()];
     let again = Evolution::replay(&all, &begin, &script, &backend, &control);
     let (replayed, ended) = again.unwrap();
@@ -253,7 +253,7 @@ fn again() {
     assert_eq!(made.params(), &smoother);
     assert_eq!(made.script().events.len(), 1);
     for event in &script.events[1..] {
-        let What::Sphere(sphere) = &event.what else {
+        let ScriptEvent::Sphere(sphere) = &event.what else {
             unreachable!("the last two were spheres")
         };
         made.edit(sphere, &backend).unwrap();
@@ -268,7 +268,7 @@ fn again() {
     assert_eq!(made.params(), &USUAL);
 }
 
-fn with(made: &Evolution) -> (Vec<f32>, Vec<u64>, Script, Params, f64) {
+fn with(made: &Evolution) -> (Vec<f32>, Vec<u64>, RunHistory, Params, f64) {
     (
         made.field().unwrap().dense(),
         made.growth().to_vec(),
@@ -293,7 +293,7 @@ fn inputs_change() {
     let numbers = |made: &Evolution| -> Vec<(u64, usize)> {
         let events = made.script().events;
         let inputs = events.iter().filter_map(|e| match e.what {
-            What::Inputs(number) => Some((e.step, number)),
+            ScriptEvent::Inputs(number) => Some((e.step, number)),
             _ => None,
         });
         inputs.collect()
@@ -329,7 +329,7 @@ fn inputs_change() {
     run(&mut alone, 85);
     assert!(alone.field().unwrap().dense() != end.0);
     let text = serde_json::to_string(&end.2).unwrap();
-    let script: Script = serde_json::from_str(&text).unwrap();
+    let script: RunHistory = serde_json::from_str(&text).unwrap();
     assert_eq!(script, end.2);
     let all = made.all_inputs().to_vec();
     let again = Evolution::replay(&all, &begin, &script, &backend, &control);

@@ -2,7 +2,7 @@
 
 use crate::support::{Random, Window, opened_event, opened_file, test};
 use arcuate::data::{Grid, Role, Shape, Volume};
-use arcuate::solvers::region::{Change, Combine, Found};
+use arcuate::solvers::region::{Change, Combine, LabelCount};
 use arcuate::state::files::jobs::open::Loaded;
 use arcuate::state::regions::drawing::measured;
 use arcuate::state::regions::jobs::make::REGION;
@@ -45,7 +45,7 @@ pub fn tests() -> Vec<Trial> {
 trait MakesRegions {
     fn make(&mut self, source: Source, phase: Phase);
     fn open(&mut self, path: &str, volume: Volume) -> LayerId;
-    fn numbered(&self) -> Vec<Found>;
+    fn numbered(&self) -> Vec<LabelCount>;
     fn count(&self) -> usize;
 }
 
@@ -61,7 +61,7 @@ impl MakesRegions for Window {
     }
 
     /// All numbers of the label map that was counted last.
-    fn numbered(&self) -> Vec<Found> {
+    fn numbered(&self) -> Vec<LabelCount> {
         let labels = self.state.session.labels.clone().unwrap();
         labels.numbers.unwrap().unwrap().0.clone()
     }

@@ -8,7 +8,7 @@ use arcuate::data::{
     AffineSource, Grid, Mask, TensorField, TensorFrame, TensorLayout, TensorOrder, Volume,
     VolumeKind,
 };
-use arcuate::io::{self, Opened, Told, nifti};
+use arcuate::io::{self, Opened, Reading, nifti};
 use arcuate::phantom::{Head, scan_grid, scan_options};
 use arcuate::solvers::tensor_check;
 use arcuate::solvers::tensor_fit::{Error, Method, Output, fit, given, given_mask};
@@ -80,9 +80,9 @@ fn reopened(volume: &Volume, layout: TensorLayout) -> Volume {
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("dti.nii.gz");
     nifti::save_volume(&path, volume, "made", &Control::new()).expect("saved");
-    let told = Told {
+    let told = Reading {
         tensors: Some(layout),
-        ..Told::default()
+        ..Reading::default()
     };
     match io::open_told(&path, &told, &Control::new()) {
         Ok(Opened::Volume(volume, _)) => volume,

@@ -6,7 +6,7 @@ use crate::support::fields::{
 };
 use crate::support::{Random, test};
 use arcuate::data::{Mask, Region, Role, Shape, TensorField};
-use arcuate::solvers::curves::{Fate, Match, Params, Seeding, StopReason};
+use arcuate::solvers::curves::{SeedOutcome, Match, Params, Seeding, StopReason};
 use glam::DVec3;
 use libtest_mimic::Trial;
 use std::sync::Arc;
@@ -151,7 +151,7 @@ fn mask_cut() {
                 let end = *points(&output, 0).last().unwrap();
                 assert!(end.distance(expected) < 2e-3, "{end} {expected}");
             }
-            None => assert_eq!(output.fates[Fate::MissedTargets as usize], 1),
+            None => assert_eq!(output.fates[SeedOutcome::MissedTargets as usize], 1),
         }
     }
 }
@@ -203,7 +203,7 @@ fn two_ends() {
 
 /// What should become of a seed, from the streamline without regions; `grow` enlarges every region.
 /// `None` where sampling cannot tell.
-fn expected_fate(halves: [&[DVec3]; 2], regions: &[Region], grow: f64) -> Option<Fate> {
+fn expected_fate(halves: [&[DVec3]; 2], regions: &[Region], grow: f64) -> Option<SeedOutcome> {
     let is_in = |r: &Region, p| outside(&r.shape, p) <= grow;
     let mut touched = vec![false; regions.len()];
     let mut reached = false;
@@ -242,15 +242,15 @@ fn expected_fate(halves: [&[DVec3]; 2], regions: &[Region], grow: f64) -> Option
     };
     Some(
         if regions.iter().any(|r| r.role == Role::Target) && !reached {
-            Fate::MissedTargets
+            SeedOutcome::MissedTargets
         } else if !all(Role::Include).all(|t| t) {
-            Fate::MissedInclude
+            SeedOutcome::MissedInclude
         } else if all(Role::Exclude).any(|t| t) {
-            Fate::TouchedExclude
+            SeedOutcome::TouchedExclude
         } else if length < 10.0 {
-            Fate::TooShort
+            SeedOutcome::TooShort
         } else {
-            Fate::Kept
+            SeedOutcome::Kept
         },
     )
 }
@@ -334,7 +334,7 @@ fn brute_force() {
             counts[fate as usize] += 1;
             seen[fate as usize] += 1;
             compared += 1;
-            assert_eq!(kept.contains(&i), fate == Fate::Kept, "seed {i}: {fate:?}");
+            assert_eq!(kept.contains(&i), fate == SeedOutcome::Kept, "seed {i}: {fate:?}");
         }
         for (found, expected) in output.fates.iter().zip(counts) {
             assert!(*found >= expected && *found <= expected + doubtful);
@@ -352,7 +352,7 @@ fn hidden() {
     seed.visible = false;
     wall.visible = false;
     let output = run(&constant, &[seed, wall], &params);
-    assert_eq!(output.fates[Fate::TouchedExclude as usize], 1);
+    assert_eq!(output.fates[SeedOutcome::TouchedExclude as usize], 1);
 }
 
 /// A straight line along x from the origin, and regions on it and beside it.
@@ -376,12 +376,12 @@ fn any_and_all() {
     // Any: cut at both. All: met on the way, nothing is cut.
     let (kept, output) = fate(&line, &rules(Match::Any, Match::All));
     let cut = points(&output, 0);
-    assert_eq!(kept, Fate::Kept as usize);
+    assert_eq!(kept, SeedOutcome::Kept as usize);
     assert!(cut.iter().all(|p| p.x > -12.1 && p.x < 7.1));
     let (kept, output) = fate(&line, &rules(Match::All, Match::All));
     assert_eq!(
         (kept, &*output.per_target),
-        (Fate::Kept as usize, &[1u64, 1][..])
+        (SeedOutcome::Kept as usize, &[1u64, 1][..])
     );
     let whole = points(&output, 0);
     assert!(whole.iter().any(|p| p.x > 25.0) && whole.iter().any(|p| p.x < -25.0));
@@ -391,29 +391,29 @@ fn any_and_all() {
     let beside = [at(target, 10.0, 0.0), at(target, 0.0, 20.0)];
     assert_eq!(
         fate(&beside, &rules(Match::Any, Match::All)).0,
-        Fate::Kept as usize
+        SeedOutcome::Kept as usize
     );
     let (missed, output) = fate(&beside, &rules(Match::All, Match::All));
     assert_eq!(
         (missed, output.per_target.iter().sum()),
-        (Fate::MissedTargets as usize, 0)
+        (SeedOutcome::MissedTargets as usize, 0)
     );
     let gates = [at(include, 10.0, 0.0), at(include, 0.0, 20.0)];
     assert_eq!(
         fate(&gates, &rules(Match::Any, Match::All)).0,
-        Fate::MissedInclude as usize
+        SeedOutcome::MissedInclude as usize
     );
     assert_eq!(
         fate(&gates, &rules(Match::Any, Match::Any)).0,
-        Fate::Kept as usize
+        SeedOutcome::Kept as usize
     );
     assert_eq!(
         fate(&gates[1..], &rules(Match::Any, Match::Any)).0,
-        Fate::MissedInclude as usize
+        SeedOutcome::MissedInclude as usize
     );
     assert_eq!(
         fate(&[], &rules(Match::All, Match::Any)).0,
-        Fate::Kept as usize
+        SeedOutcome::Kept as usize
     );
 }
 
@@ -461,7 +461,7 @@ fn all_by_brute_force() {
                 sure += 1;
             }
         }
-        let kept = output.fates[Fate::Kept as usize];
+        let kept = output.fates[SeedOutcome::Kept as usize];
         assert!(
             (sure..=sure + doubtful).contains(&kept),
             "{kept} kept, {sure} by brute force"

@@ -6,7 +6,7 @@ use crate::support::fields::{
 use crate::support::{Random, test};
 use arcuate::compute::Control;
 use arcuate::data::{Mask, Region, Role, Shape, TensorField};
-use arcuate::solvers::curves::{Fate, Params, Seeding};
+use arcuate::solvers::curves::{SeedOutcome, Params, Seeding};
 use arcuate::solvers::tracking::track;
 use glam::DVec3;
 use libtest_mimic::Trial;
@@ -268,7 +268,7 @@ fn no_start() {
         ..params()
     };
     let output = run(&everywhere, &ball, &params);
-    let outside = output.fates[Fate::NoStart as usize] as f64;
+    let outside = output.fates[SeedOutcome::NoStart as usize] as f64;
     // Binomial: five standard deviations.
     assert!((outside - 2000.0).abs() < 5.0 * (count as f64 / 4.0).sqrt());
     // Low FA and mask regions refuse a start too.

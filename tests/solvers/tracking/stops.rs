@@ -9,7 +9,7 @@ use arcuate::compute::Control;
 use arcuate::data::{Role, TensorField};
 use arcuate::solvers::Error;
 use arcuate::solvers::curves::{
-    Fate, Integrator, Interpolation, Output, Params, Seeding, StopReason,
+    SeedOutcome, Integrator, Interpolation, Output, Params, Seeding, StopReason,
 };
 use arcuate::solvers::tracking::{track, track_within};
 use glam::{DMat3, DVec3};
@@ -83,7 +83,7 @@ fn leaves_mask() {
             ..params()
         };
         let output = run(&ball, &[], &params);
-        let started = 50 - output.fates[Fate::NoStart as usize];
+        let started = 50 - output.fates[SeedOutcome::NoStart as usize];
         assert_eq!(count(&output, StopReason::LeftMask), 2 * started);
         for i in 0..output.kept.len() {
             let line = points(&output, i);
@@ -215,7 +215,7 @@ fn limits() {
     };
     let wall = sphere(Role::Terminate, up * 9.0, 5.0);
     let output = run(&constant, &[seed[0].clone(), wall], &short);
-    assert_eq!(output.fates[Fate::TooShort as usize], 1);
+    assert_eq!(output.fates[SeedOutcome::TooShort as usize], 1);
     assert_eq!(count(&output, StopReason::MaxSteps), 1);
     assert_eq!(count(&output, StopReason::Terminated), 1);
 }
@@ -248,7 +248,7 @@ fn walls() {
     );
     assert_eq!(
         (
-            output.fates[Fate::TooShort as usize],
+            output.fates[SeedOutcome::TooShort as usize],
             count(&output, StopReason::Terminated)
         ),
         (1, 2)
@@ -384,7 +384,7 @@ fn thin() {
                     ..params()
                 },
             );
-            assert_eq!(output.fates[Fate::Kept as usize], 50);
+            assert_eq!(output.fates[SeedOutcome::Kept as usize], 50);
             assert_eq!(count(&output, StopReason::LeftVolume), 100);
         }
     }

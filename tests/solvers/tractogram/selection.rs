@@ -11,7 +11,7 @@ use arcuate::compute::{Backend, BackendChoice, BackendKind, Control};
 use arcuate::data::{Grid, Mask, Region, Role, Shape, Tractogram, Volume};
 use arcuate::solvers::curves::StopReason;
 use arcuate::solvers::tractogram::selection::{
-    Edit, Given, Reason, Rules, Runs, Selection, Within, apply, column, copied, means, select,
+    Edit, Given, Reason, SelectionRules, Runs, Selection, Within, apply, column, copied, means, select,
 };
 use glam::{DVec3, Vec3};
 use libtest_mimic::Trial;
@@ -57,7 +57,7 @@ fn on(threads: usize) -> Backend {
     .unwrap()
 }
 
-fn run(tractogram: &Tractogram, rules: &Rules) -> Selection {
+fn run(tractogram: &Tractogram, rules: &SelectionRules) -> Selection {
     let selection = select(tractogram, rules, &on(2), &Control::new()).unwrap();
     let dropped: u64 = selection.dropped.iter().sum();
     assert_eq!(
@@ -68,10 +68,10 @@ fn run(tractogram: &Tractogram, rules: &Rules) -> Selection {
     selection
 }
 
-fn by_regions(regions: Vec<Region>) -> Rules {
-    Rules {
+fn by_regions(regions: Vec<Region>) -> SelectionRules {
+    SelectionRules {
         regions,
-        ..Rules::default()
+        ..SelectionRules::default()
     }
 }
 
@@ -162,16 +162,16 @@ fn logic() {
         let mut regions: Vec<Region> = roles.iter().flat_map(|r| of(*r, &mut random)).collect();
         // Some stay inside of this one.
         regions.push(sphere(Role::Mask, DVec3::ZERO, 30.0));
-        let ends = Rules {
+        let ends = SelectionRules {
             by_ends,
-            ..Rules::default()
+            ..SelectionRules::default()
         };
-        let alone = |region: &Region, role: Role, ends: &Rules| {
+        let alone = |region: &Region, role: Role, ends: &SelectionRules| {
             let region = Region {
                 role,
                 ..region.clone()
             };
-            let rules = Rules {
+            let rules = SelectionRules {
                 regions: vec![region],
                 ..ends.clone()
             };
@@ -186,7 +186,7 @@ fn logic() {
             .collect();
         // An exclude region is touched anywhere, also where ends count.
         let touched: Vec<_> = with(Role::Exclude)
-            .map(|r| alone(r, Role::Exclude, &Rules::default()))
+            .map(|r| alone(r, Role::Exclude, &SelectionRules::default()))
             .map(|left| left.iter().map(|kept| !kept).collect::<Vec<bool>>())
             .collect();
         let inside = |line: &[[f32; 3]]| {
@@ -201,7 +201,7 @@ fn logic() {
                     && inside(lines.streamline(i))
             })
             .collect();
-        let rules = Rules {
+        let rules = SelectionRules {
             regions: regions.clone(),
             ..ends.clone()
         };
@@ -210,7 +210,7 @@ fn logic() {
         // Just the others.
         let inverted = run(
             &lines,
-            &Rules {
+            &SelectionRules {
                 invert: true,
                 ..rules
             },
@@ -222,7 +222,7 @@ fn logic() {
         );
         // What an exclude region touches meets it; else only what was cut at it does.
         let exclude = with(Role::Exclude).next().unwrap();
-        let met = alone(exclude, Role::Include, &Rules::default());
+        let met = alone(exclude, Role::Include, &SelectionRules::default());
         for (i, line) in lines.streamlines().enumerate() {
             assert!(met[i] || !touched[0][i]);
             if met[i] && !touched[0][i] {
@@ -260,9 +260,9 @@ fn values() {
         low,
         high,
     };
-    let with = |values: Vec<Within>| Rules {
+    let with = |values: Vec<Within>| SelectionRules {
         values,
-        ..Rules::default()
+        ..SelectionRules::default()
     };
     let long = run(&lines, &with(vec![within("length", 50.0, f32::INFINITY)]));
     for (i, kept) in long.marks.iter().enumerate() {
@@ -306,9 +306,9 @@ fn values() {
 fn chance() {
     let mut random = Random::fresh("selection chance");
     let lines = walks(&mut random, 200);
-    let some = |n: usize, seed: u64| Rules {
+    let some = |n: usize, seed: u64| SelectionRules {
         at_most: Some((n, seed)),
-        ..Rules::default()
+        ..SelectionRules::default()
     };
     let mut times = vec![0u32; lines.len()];
     const ROUNDS: u64 = 400;
@@ -346,7 +346,7 @@ fn threads() {
         sphere(Role::Include, DVec3::new(5.0, 3.0, -2.0), 9.0),
         region(Role::Exclude, Shape::Mask(speckles(&mut random, 0.01))),
     ];
-    let rules = Rules {
+    let rules = SelectionRules {
         at_most: Some((500, 3)),
         ..by_regions(regions)
     };
@@ -403,9 +403,9 @@ fn stops() {
         (0..300).map(one).collect()
     };
     let (start, end) = (draw(), draw());
-    let rules = |stop| Rules {
+    let rules = |stop| SelectionRules {
         stop: Some(stop),
-        ..Rules::default()
+        ..SelectionRules::default()
     };
     let error = select(&lines, &rules(StopReason::LowFa), &on(1), &Control::new()).unwrap_err();
     assert!(error.to_string().contains("why they stopped"), "{error}");
@@ -430,13 +430,13 @@ fn given() {
     let lines = walks(&mut random, 200);
     let mut values: Vec<f32> = (0..200).map(|_| random.uniform(0.0, 1.0) as f32).collect();
     values[7] = f32::NAN;
-    let rules = |values: &[f32]| Rules {
+    let rules = |values: &[f32]| SelectionRules {
         given: vec![Given {
             values: values.into(),
             low: 0.25,
             high: f32::INFINITY,
         }],
-        ..Rules::default()
+        ..SelectionRules::default()
     };
     let found = run(&lines, &rules(&values));
     let expected: Vec<bool> = values.iter().map(|v| *v >= 0.25).collect();
@@ -459,9 +459,9 @@ fn edits() {
         .collect();
     let runs = Runs::new(&by_hand);
     assert_eq!(runs.marks().unwrap(), by_hand);
-    let some = Rules {
+    let some = SelectionRules {
         at_most: Some((50, 3)),
-        ..Rules::default()
+        ..SelectionRules::default()
     };
     let steps = [
         Edit::Select(Box::new(by_region)),
@@ -571,10 +571,10 @@ fn groups() {
     tractogram
         .groups
         .insert("CST".to_owned(), members.clone().into());
-    let rules = |name: &str, invert: bool| Rules {
+    let rules = |name: &str, invert: bool| SelectionRules {
         group: Some(name.to_owned()),
         invert,
-        ..Rules::default()
+        ..SelectionRules::default()
     };
     let (backend, control) = (on(2), Control::new());
     let kept = |invert: bool| -> Vec<u32> {

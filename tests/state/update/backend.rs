@@ -7,7 +7,7 @@ use arcuate::jobs::{BackendOpened, Delivery, DeviceFailure, Job, Outcome, Receiv
 use arcuate::solvers::curves::Params;
 use arcuate::state::device::jobs::{LoadKernels, UseBackend};
 use arcuate::state::track::jobs::streamlines::{TrackStreamlines, TrackWholeBrain};
-use arcuate::state::{Action, BackendKind, Effect, Event, Phase, State, Which, update};
+use arcuate::state::{Action, BackendKind, Effect, Event, Phase, State, DeviceChoice, update};
 use glam::DVec3;
 use libtest_mimic::Trial;
 
@@ -55,15 +55,15 @@ fn opened(kind: BackendKind, label: &str) -> Action {
 
 fn on_two_cards() -> State {
     let mut state = State::new("CUDA NVIDIA H200 · 139 GB".to_owned());
-    state.session.backend_kind = BackendKind::Cuda(Which::All);
-    state.session.backend_setting = BackendKind::Cuda(Which::All);
+    state.session.backend_kind = BackendKind::Cuda(DeviceChoice::All);
+    state.session.backend_setting = BackendKind::Cuda(DeviceChoice::All);
     state
 }
 
 fn by_hand() {
     let mut state = on_two_cards();
     state.session.rays_per_ms = Some(1e6);
-    let kind = BackendKind::Cuda(Which::Number(1));
+    let kind = BackendKind::Cuda(DeviceChoice::Number(1));
     let effects = update(&mut state, Action::ChooseBackend(kind));
     let Some(UseBackend { kind: asked }) = only_job(&effects) else {
         panic!("{effects:?}")
@@ -90,7 +90,7 @@ fn by_hand() {
 fn fails() {
     let mut window = Window::new();
     // No machine has so many cards.
-    let kind = BackendKind::Cuda(Which::Number(4_000));
+    let kind = BackendKind::Cuda(DeviceChoice::Number(4_000));
     window.act(Action::ChooseBackend(kind));
     let session = &window.state.session;
     assert_eq!(session.messages.len(), 1);
@@ -116,7 +116,7 @@ fn fails() {
 /// What ran on the card runs again as it was, once the CPU is open; the setting stays.
 fn stranded() {
     let mut window = Window::fitted();
-    window.state.session.backend_setting = BackendKind::Cuda(Which::First);
+    window.state.session.backend_setting = BackendKind::Cuda(DeviceChoice::First);
     window.act(Action::TrackWholeBrain);
     let request = window
         .jobs_of::<TrackWholeBrain>()
@@ -155,7 +155,7 @@ fn stranded() {
     assert!(session.messages.iter().all(|m| !m.on_card));
     assert!(session.backend.label.starts_with("CPU"));
     assert!(session.backend.reason.contains("a graphics card failed"));
-    assert_eq!(session.backend_setting, BackendKind::Cuda(Which::First));
+    assert_eq!(session.backend_setting, BackendKind::Cuda(DeviceChoice::First));
     // Once is enough.
     let before = window.jobs_of::<TrackWholeBrain>().count();
     window.act(opened(BackendKind::Cpu, "CPU"));

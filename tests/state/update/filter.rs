@@ -10,10 +10,10 @@ use arcuate::solvers::commit::{self, cylinder::Timing};
 use arcuate::state::document::LineColouring;
 use arcuate::state::files::jobs::open::Loaded;
 use arcuate::state::filter::{
-    Apart, FilterAction, Lesioned, Shown, Times, WEIGHT, Weighed, WeightMap, weight,
+    ExtraBundle, FilterAction, VirtualLesionResult, Shown, Times, WEIGHT, Weighed, WeightMap, weight,
 };
 use arcuate::state::segment::{SegmentAction, Start};
-use arcuate::state::streamlines::{Column, How, Limit, Sieve, lines_of};
+use arcuate::state::streamlines::{Column, How, Limit, StreamlineRules, lines_of};
 use arcuate::state::{Action, BundleAction, Layer, Phase, Task};
 use glam::DVec3;
 use libtest_mimic::Trial;
@@ -320,7 +320,7 @@ fn again() {
 fn lesion() {
     let mut window = fitted();
     let before = (values(&window), weighed(&window).figures.clone());
-    let what = Lesioned::Group("left".to_owned());
+    let what = VirtualLesionResult::Group("left".to_owned());
     act(&mut window, FilterAction::Lesion(what));
     assert_eq!(said(&window), "");
     assert_eq!(values(&window), before.0, "nothing is taken away");
@@ -354,9 +354,9 @@ fn lesion() {
         how: How::Replace,
         anchor: None,
     }));
-    act(&mut window, FilterAction::Lesion(Lesioned::Chosen));
+    act(&mut window, FilterAction::Lesion(VirtualLesionResult::Chosen));
     let region = window.place(arcuate::data::Role::Include, DVec3::new(7.0, -1.0, -1.0));
-    act(&mut window, FilterAction::Lesion(Lesioned::Region(region)));
+    act(&mut window, FilterAction::Lesion(VirtualLesionResult::Region(region)));
     assert_eq!(said(&window), "");
     let lesions = &weighed(&window).lesions;
     assert_eq!((lesions.len(), lesions[1].streamlines), (3, 3));
@@ -392,13 +392,13 @@ fn along() {
     };
     assert_eq!((&**name, &begun.inside), ("Pathway", &mask.inside));
     window.act(Action::SelectTask(Task::Filter));
-    act(&mut window, FilterAction::Lesion(Lesioned::Pathway(None)));
+    act(&mut window, FilterAction::Lesion(VirtualLesionResult::Pathway(None)));
     window.act(Action::PlaceRegion {
         role: Role::Include,
         shape: Shape::Mask(mask),
     });
     let region = window.state.session.selected_region.expect("a region");
-    act(&mut window, FilterAction::Lesion(Lesioned::Region(region)));
+    act(&mut window, FilterAction::Lesion(VirtualLesionResult::Region(region)));
     assert_eq!(said(&window), "");
     let [one, other] = &weighed(&window).lesions[..] else {
         panic!("{:?}", weighed(&window).lesions);
@@ -466,7 +466,7 @@ fn edited() {
 }
 
 /// Of the bundles that are no groups: what they are of, their streamlines and sums.
-fn apart(window: &Window) -> Vec<(Apart, u64, f64)> {
+fn apart(window: &Window) -> Vec<(ExtraBundle, u64, f64)> {
     let known = window.state.session.filter.sums.shown();
     let (key, sums) = known.expect("sums");
     assert_eq!(key.of, lines_of(layer(window)).expect("lines").id());
@@ -495,7 +495,7 @@ fn sums_apart() {
     let rows = apart(&window);
     assert_eq!(
         rows.iter().map(|r| r.0).collect::<Vec<_>>(),
-        [Apart::Region(all), Apart::Region(some)]
+        [ExtraBundle::Region(all), ExtraBundle::Region(some)]
     );
     let whole = figures.bundles.values().sum::<f64>() + figures.rest;
     assert!((25..27).contains(&rows[0].1), "all but the one far outside");
@@ -503,7 +503,7 @@ fn sums_apart() {
     assert!(rows[1].1 > 0 && rows[1].1 < 26 && rows[1].2 < whole);
     // The filter of the streamlines, but not what is cut by weight.
     let id = layer(&window).id;
-    let sieve = Sieve::new(id).limited(Limit {
+    let sieve = StreamlineRules::new(id).limited(Limit {
         column: Column::length(),
         low: Some(10.0),
         high: None,
@@ -519,7 +519,7 @@ fn sums_apart() {
         },
     );
     let rows = apart(&window);
-    assert_eq!((rows[2].0, rows[2].1), (Apart::Filter, 25));
+    assert_eq!((rows[2].0, rows[2].1), (ExtraBundle::Filter, 25));
     assert!((rows[2].2 / whole - 1.0).abs() < 1e-9);
     // Where they run is known without the fit, too.
     let segments = |window: &Window| window.state.course().expect("known").0.segments.clone();

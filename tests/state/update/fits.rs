@@ -7,7 +7,7 @@ use arcuate::jobs::Outcome;
 use arcuate::solvers::tensor_fit;
 use arcuate::state::core::words;
 use arcuate::state::files::jobs::open::{Loaded, OpenFile, Opened};
-use arcuate::state::sessions::unsaved::Thing;
+use arcuate::state::sessions::unsaved::UnsavedPart;
 use arcuate::state::tensors::jobs::fit::FitTensors;
 use arcuate::state::{Action, LayerId, Severity, State, update};
 use arcuate::ui::probe;
@@ -348,7 +348,7 @@ fn beside() {
     assert!(asked, "{effects:?}");
     window.act(Action::Event(mask()));
     // A choice of the user's is.
-    assert_eq!(window.state.unsaved(), [Thing::Parameters]);
+    assert_eq!(window.state.unsaved(), [UnsavedPart::Parameters]);
     let (chosen, mask) = window.state.document.chosen_mask().expect("the mask");
     assert_eq!(chosen.path.as_ref(), Some(&path));
     assert_eq!(window.tensors().mask.inside, mask.inside);

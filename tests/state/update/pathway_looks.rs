@@ -9,11 +9,11 @@ use arcuate::scene::draw_list::GlyphPlace::Below;
 use arcuate::scene::draw_list::{ById, LineColour, VolumeDraw, VolumeStyle};
 use arcuate::scene::{self, Size};
 use arcuate::state::glyph_look::{GlyphLook, GlyphPlace};
-use arcuate::state::pathways::{PathwayAction, Settings, Shown};
+use arcuate::state::pathways::{PathwayAction, PathwaySettings, Shown};
 use arcuate::state::volume_look::Cut;
 use arcuate::state::{Action, Pane, Phase};
 use arcuate::ui::probe;
-use arcuate::ui::views::path_under;
+use arcuate::ui::views::path_at_pointer;
 use glam::{DVec2, DVec3, dvec3};
 use libtest_mimic::Trial;
 use std::sync::Arc;
@@ -33,7 +33,7 @@ fn act(window: &mut Window, action: PathwayAction) {
     window.act(Action::Pathway(action));
 }
 
-fn set(window: &mut Window, edit: impl FnOnce(&mut Settings)) {
+fn set(window: &mut Window, edit: impl FnOnce(&mut PathwaySettings)) {
     let mut settings = window.state.document.pathways.clone();
     edit(&mut settings);
     let phase = Phase::Done;
@@ -110,7 +110,7 @@ fn cut() {
     }
     // A session keeps it; what cannot be written is no cut.
     let text = serde_json::to_string(&window.state.document.pathways).expect("text");
-    let read: Settings = serde_json::from_str(&text).expect("settings");
+    let read: PathwaySettings = serde_json::from_str(&text).expect("settings");
     assert_eq!(read.cut, Cut::Side(DVec3::X));
     set(&mut window, |s| {
         s.cut = Cut::Plane {
@@ -121,7 +121,7 @@ fn cut() {
     assert_eq!(window.state.document.pathways.cut, Cut::Nothing);
     let mut older: serde_json::Value = serde_json::from_str(&text).expect("a value");
     older.as_object_mut().expect("fields").remove("cut");
-    let older: Settings = serde_json::from_value(older).expect("settings");
+    let older: PathwaySettings = serde_json::from_value(older).expect("settings");
     assert_eq!(older.cut, Cut::Nothing);
 }
 
@@ -278,7 +278,7 @@ fn hovered() {
     let excess = ById(live(&window).excess.clone());
     assert_eq!(glyphs.place, Below(vec![(excess, epsilon)]));
     // Beside the pointer.
-    let words = |window: &Window, at: DVec3| path_under::words(&window.state, live(window), at);
+    let words = |window: &Window, at: DVec3| path_at_pointer::words(&window.state, live(window), at);
     let (told, there) = words(&window, at).expect("words");
     let mean = hovered.path.total_cost() / hovered.path.total_mm();
     let mean = arcuate::ui::format::significant(mean);

@@ -11,10 +11,10 @@ use arcuate::state::files::jobs::open::Loaded;
 use arcuate::state::origin::{Origin, OriginId, TensorFit};
 use arcuate::state::pathways::jobs::region::MakePathwayRegion;
 use arcuate::state::pathways::jobs::{FindPathway, KEPT_PATHWAY, PATHWAY};
-use arcuate::state::pathways::{Asked, PathwayAction, PathwayFile, Settings, Standing};
+use arcuate::state::pathways::{PathwayKey, PathwayAction, PathwayFile, PathwaySettings, Standing};
 use arcuate::state::update::pathway_recipe;
 use arcuate::state::{Action, Phase, Recipe, Task};
-use arcuate::ui::views::path_under;
+use arcuate::ui::views::path_at_pointer;
 use glam::{DVec3, dvec3};
 use libtest_mimic::Trial;
 use std::path::PathBuf;
@@ -63,7 +63,7 @@ pub(super) fn live(window: &Window) -> &arcuate::state::pathways::PathwayResult 
     live.expect("a live pathway")
 }
 
-pub(super) fn change(window: &mut Window, phase: Phase, edit: impl FnOnce(&mut Settings)) {
+pub(super) fn change(window: &mut Window, phase: Phase, edit: impl FnOnce(&mut PathwaySettings)) {
     let mut settings = window.state.document.pathways.clone();
     edit(&mut settings);
     window.act(Action::Pathway(PathwayAction::Set { settings, phase }));
@@ -241,7 +241,7 @@ fn apart() {
     // A wall beside the way: of what it takes the pointer says so.
     window.place(Role::Exclude, dvec3(8.0, 0.0, 0.0));
     let at = dvec3(8.0, 0.0, 0.0);
-    let told = path_under::words(&window.state, live(&window), at);
+    let told = path_at_pointer::words(&window.state, live(&window), at);
     assert_eq!(told, Some(("no path: in an exclusion".to_owned(), false)));
     window.act(Action::Undo);
     // An FA that no voxel has.
@@ -356,7 +356,7 @@ fn region() {
 
 fn swapped() {
     let mut window = looking();
-    let (least, before) = (live(&window).pathway.least, Asked::of(live(&window)));
+    let (least, before) = (live(&window).pathway.least, PathwayKey::of(live(&window)));
     let names = |window: &Window| -> Vec<(Role, String)> {
         let regions = window.state.document.regions.iter();
         regions.map(|r| (r.role, r.name.clone())).collect()
@@ -365,7 +365,7 @@ fn swapped() {
     let fields = |window: &Window| live(window).pathway.fields.each_ref().map(CostField::id);
     let solved = fields(&window);
     window.act(Action::Pathway(PathwayAction::SwapEnds));
-    assert_ne!(Asked::of(live(&window)), before);
+    assert_ne!(PathwayKey::of(live(&window)), before);
     // Nothing is solved again, and names that only tell the role tell the new one.
     assert_eq!(fields(&window), [solved[1], solved[0]]);
     assert_eq!(live(&window).pathway.fields[0].source.name, "Seed");
@@ -375,7 +375,7 @@ fn swapped() {
     assert!((after / least - 1.0).abs() < 1e-3, "{least} {after}");
     window.act(Action::Undo);
     assert_eq!(names(&window), named);
-    assert_eq!(Asked::of(live(&window)), before);
+    assert_eq!(PathwayKey::of(live(&window)), before);
 }
 
 /// A hand that is faster than the solver sees the results that there are.
@@ -393,14 +393,14 @@ fn quick() {
         count + 1,
         "none is cancelled for the next"
     );
-    let before = Asked::of(live(&window));
+    let before = PathwayKey::of(live(&window));
     // However long it takes here.
     let at_once = |events: &mut Vec<arcuate::state::Event>| {
         events.iter_mut().for_each(|e| e.wall_ms = 5.0);
     };
     window.deliver(at_once);
     let shown = live(&window);
-    assert_ne!(Asked::of(shown), before, "the first of them is seen");
+    assert_ne!(PathwayKey::of(shown), before, "the first of them is seen");
     assert!(!shown.coarse);
     assert_eq!(asked(&window).len(), count + 2, "and the last is asked for");
     window.holding = false;
@@ -444,7 +444,7 @@ fn another() {
     drag(&mut window, Role::Seed, A + DVec3::X, Phase::Done);
     assert!(window.state.session.pathways.solving.is_some());
     assert_eq!(asked(&window).len(), count + 2, "the live and the kept one");
-    let leave = arcuate::state::SessionAction::Leave(arcuate::state::Leaving::New);
+    let leave = arcuate::state::SessionAction::Leave(arcuate::state::UnsavedAction::New);
     window.state.history.clear();
     window.act(Action::Session(leave));
     let discard = arcuate::state::SessionAction::Discard;

@@ -64,7 +64,7 @@ fn cut_to(window: &mut Window, cut: Cut, phase: Phase) {
     change(window, phase, |rays| rays.cut = cut);
 }
 
-pub(super) fn live(window: &Window) -> &arcuate::state::Live {
+pub(super) fn live(window: &Window) -> &arcuate::state::CurveResult {
     window.state.session.live.as_ref().expect("a live result")
 }
 

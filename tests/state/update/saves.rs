@@ -12,7 +12,7 @@ use arcuate::state::files::jobs::{ConvertedFiles, SaveWithValues};
 use arcuate::state::origin::Origin;
 use arcuate::state::regions::jobs::SaveRegion;
 use arcuate::state::sessions::saved;
-use arcuate::state::sessions::unsaved::Thing;
+use arcuate::state::sessions::unsaved::UnsavedPart;
 use arcuate::state::streamlines::How;
 use arcuate::state::{
     Action, BundleAction, Content, Layer, LayerId, Method, Phase, State, Task, defaults, update,
@@ -67,7 +67,7 @@ fn later_edits() {
     let layer = window.state.session.selected_layer.expect("kept");
     let dirty = |window: &Window| {
         let things = window.state.unsaved();
-        let is = |t: &Thing| matches!(t, Thing::Layer { layer: l, .. } if *l == layer);
+        let is = |t: &UnsavedPart| matches!(t, UnsavedPart::Layer { layer: l, .. } if *l == layer);
         things.iter().any(is)
     };
     let path = folder.path().join("t.tck");

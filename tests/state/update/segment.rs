@@ -3,13 +3,13 @@
 use super::Window;
 use crate::support::{Random, origins::segments, test};
 use arcuate::data::{Grid, Role, Volume};
-use arcuate::solvers::level_set::{Cause, Ended, Sphere, What};
+use arcuate::solvers::level_set::{Cause, Ended, Sphere, ScriptEvent};
 use arcuate::state::SaveLabels;
 use arcuate::state::document::Content;
 use arcuate::state::files::jobs::open::Loaded;
 use arcuate::state::sampling::SampleAction;
 use arcuate::state::segment::jobs::RunRequest;
-use arcuate::state::segment::{SegmentAction, SegmentFile, Settings, Standing, Start};
+use arcuate::state::segment::{SegmentAction, SegmentFile, SegmentSettings, Standing, Start};
 use arcuate::state::{Action, Phase, RunControl, SurfaceUpdate, Task};
 use arcuate::ui::probe;
 use glam::{DVec3, dvec3};
@@ -79,7 +79,7 @@ pub(super) fn sample(window: &mut Window) {
     window.act(Action::Sample(SampleAction::End));
 }
 
-pub(super) fn set(window: &mut Window, phase: Phase, edit: impl FnOnce(&mut Settings)) {
+pub(super) fn set(window: &mut Window, phase: Phase, edit: impl FnOnce(&mut SegmentSettings)) {
     let mut settings = window.state.document.segment.settings.clone();
     edit(&mut settings);
     act(window, SegmentAction::Set { settings, phase });
@@ -220,8 +220,8 @@ fn steered() {
     let script = &live(&window).script;
     let steps: Vec<u64> = script.events.iter().map(|e| e.step).collect();
     assert_eq!(steps, [10, 20, 20]);
-    assert!(matches!(&script.events[0].what, What::Params(p) if p.smoothness == 0.6));
-    assert!(matches!(&script.events[1].what, What::Sphere(s) if !s.add));
+    assert!(matches!(&script.events[0].what, ScriptEvent::Params(p) if p.smoothness == 0.6));
+    assert!(matches!(&script.events[1].what, ScriptEvent::Sphere(s) if !s.add));
     assert_eq!(script.steps, 30);
     assert_eq!(live(&window).placed.len(), 2);
     let command = arcuate::state::update::segment_recipe(&window.state).expect("a recipe");

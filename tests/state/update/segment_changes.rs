@@ -7,7 +7,7 @@ use super::segment::{RADIUS_MM, act, live, messages, opened, ready, set, sphere}
 use crate::support::test;
 use arcuate::data::{Grid, Role, Shape, Volume};
 use arcuate::jobs::Outcome;
-use arcuate::solvers::level_set::{Sphere, What};
+use arcuate::solvers::level_set::{Sphere, ScriptEvent};
 use arcuate::state::segment::jobs::{CountVoxels, SaveScript};
 use arcuate::state::segment::jobs::{RunRequest, SEGMENT};
 use arcuate::state::segment::recipe::SegmentScript;
@@ -49,7 +49,7 @@ pub fn tests() -> Vec<Trial> {
 fn changes(window: &Window) -> Vec<(u64, usize)> {
     let events = live(window).script.events.iter();
     let inputs = events.filter_map(|e| match e.what {
-        What::Inputs(number) => Some((e.step, number)),
+        ScriptEvent::Inputs(number) => Some((e.step, number)),
         _ => None,
     });
     inputs.collect()

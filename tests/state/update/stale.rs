@@ -12,7 +12,7 @@ use arcuate::state::files::jobs::open::Loaded;
 use arcuate::state::tensors::jobs::fit::FIT;
 use arcuate::state::track::jobs::streamlines::TrackStreamlines;
 use arcuate::state::{
-    Action, Content, Event, LayerId, Leaving, Phase, Recipe, SessionAction, WholeBrain,
+    Action, Content, Event, LayerId, UnsavedAction, Phase, Recipe, SessionAction, WholeBrain,
 };
 use glam::{DAffine3, DVec3, dvec3};
 use libtest_mimic::Trial;
@@ -62,7 +62,7 @@ fn left() {
     window.held.clear();
     window.cancelled.clear();
     window.holding = false;
-    window.act(Action::Session(SessionAction::Leave(Leaving::New)));
+    window.act(Action::Session(SessionAction::Leave(UnsavedAction::New)));
     assert!(window.state.document.is_empty());
     assert!(window.cancelled_of_document && ALIGN.is_of_document());
     // A file that is being written is written, and one that is being opened is opened.

@@ -3,12 +3,12 @@
 
 use super::{Window, file, only_job, scan};
 use crate::support::{opened_event, opened_file, test};
-use arcuate::data::turn::Turn;
+use arcuate::data::axis_change::AxisChange;
 use arcuate::data::{Gradients, Grid, Labels, Tractogram, Volume};
 use arcuate::state::Event;
 use arcuate::state::document::Content;
 use arcuate::state::files::jobs::open::{Loaded, OpenFile, OpenedFile};
-use arcuate::state::{Action, Recipe, Space, State, Told, update};
+use arcuate::state::{Action, Recipe, Space, State, Reading, update};
 use glam::DVec3;
 use libtest_mimic::Trial;
 use std::path::PathBuf;
@@ -45,8 +45,8 @@ fn turned() {
     )));
     let command = |window: &Window| window.fit().command();
     let before = command(&window);
-    let first: Turn = "y,x,z".parse().expect("a turn");
-    let second: Turn = "x,z,-y".parse().expect("a turn");
+    let first: AxisChange = "y,x,z".parse().expect("a turn");
+    let second: AxisChange = "x,z,-y".parse().expect("a turn");
     window.act(Action::TurnGradients(first));
     let grid = window.tensors().field.grid.clone();
     assert_eq!(
@@ -72,7 +72,7 @@ fn turned() {
     assert!(command(&window).contains("--turn=y,x,z"));
 }
 
-fn opened_as(path: &str, loaded: Loaded, told: Told) -> Event {
+fn opened_as(path: &str, loaded: Loaded, told: Reading) -> Event {
     let reading = told;
     let file = OpenedFile {
         reading,
@@ -81,10 +81,10 @@ fn opened_as(path: &str, loaded: Loaded, told: Told) -> Event {
     opened_event(1, file)
 }
 
-fn told(space: Space) -> Told {
-    Told {
+fn told(space: Space) -> Reading {
+    Reading {
         vtk_space: Some(space),
-        ..Told::default()
+        ..Reading::default()
     }
 }
 
@@ -141,7 +141,7 @@ fn colours() {
     let loaded = Loaded::Image(volume.with_labels(Arc::new(Labels::default())));
     update(
         &mut state,
-        Action::Event(opened_as("/data/dseg.nii.gz", loaded, Told::default())),
+        Action::Event(opened_as("/data/dseg.nii.gz", loaded, Reading::default())),
     );
     let effects = update(&mut state, Action::Open(vec![table.clone()]));
     let Some(OpenFile { path, reading, .. }) = only_job(&effects) else {

@@ -16,7 +16,7 @@ use arcuate::state::files::jobs::open::Loaded;
 use arcuate::state::filter::{FilterAction, Times};
 use arcuate::state::pathways::{PathwayAction, Shown};
 use arcuate::state::segment::SegmentAction;
-use arcuate::state::streamlines::{Column, Limit, Sieve};
+use arcuate::state::streamlines::{Column, Limit, StreamlineRules};
 use arcuate::state::volume_look::{VolumeLook, VolumeStyle};
 use arcuate::state::{
     Action, BundleAction, Display, LayerId, Method, Phase, RegionsChange, State, Task, WholeBrain,
@@ -74,7 +74,7 @@ fn rays(state: &State, edit: impl FnOnce(&mut arcuate::state::Rays)) -> Action {
     Action::SetRays { rays, phase: DONE }
 }
 
-fn pathway(state: &State, edit: impl FnOnce(&mut arcuate::state::pathways::Settings)) -> Action {
+fn pathway(state: &State, edit: impl FnOnce(&mut arcuate::state::pathways::PathwaySettings)) -> Action {
     let mut settings = state.document.pathways.clone();
     edit(&mut settings);
     Action::Pathway(PathwayAction::Set {
@@ -83,7 +83,7 @@ fn pathway(state: &State, edit: impl FnOnce(&mut arcuate::state::pathways::Setti
     })
 }
 
-fn segment(state: &State, edit: impl FnOnce(&mut arcuate::state::segment::Settings)) -> Action {
+fn segment(state: &State, edit: impl FnOnce(&mut arcuate::state::segment::SegmentSettings)) -> Action {
     let mut settings = state.document.segment.settings.clone();
     edit(&mut settings);
     Action::Segment(SegmentAction::Set {
@@ -112,9 +112,9 @@ fn display(state: &State, layer: &str, edit: impl FnOnce(&mut Display)) -> Actio
     }
 }
 
-fn sieve(state: &State, edit: impl FnOnce(&mut Sieve)) -> Action {
+fn sieve(state: &State, edit: impl FnOnce(&mut StreamlineRules)) -> Action {
     let now = state.document.bundle.sieve.clone();
-    let mut sieve = now.unwrap_or_else(|| Sieve::new(LayerId(9_999)));
+    let mut sieve = now.unwrap_or_else(|| StreamlineRules::new(LayerId(9_999)));
     edit(&mut sieve);
     Action::Bundle(BundleAction::SetSieve {
         sieve: Some(sieve),

@@ -5,8 +5,8 @@ use crate::support::done_event;
 use arcuate::data::Tractogram;
 use arcuate::state::files::jobs::open::{OpenFile, Opened};
 use arcuate::state::update::losses;
-use arcuate::state::{Convention, Mouse, Settings};
-use arcuate::ui::files::{Purpose, suggestion};
+use arcuate::state::{Convention, Mouse, Preferences};
+use arcuate::ui::files::{PathPurpose, suggestion};
 use std::path::Path;
 
 pub fn tests() -> Vec<Trial> {
@@ -64,7 +64,7 @@ fn alone() {
 /// They are kept as text, nonsense in it is passed over, and a new document starts with them.
 fn settings() {
     let mut state = State::new(String::new());
-    let mut wanted = Settings::default();
+    let mut wanted = Preferences::default();
     wanted.paths.step_mm = 0.25;
     wanted.paths.min_fa = None;
     wanted.paths.length_mm = (12.0, 250.0);
@@ -84,16 +84,16 @@ fn settings() {
     wanted.paths.step_mm = 0.75;
     update(&mut state, Action::Set(wanted.clone()));
     assert_eq!(state.document.track.step_mm, 0.25);
-    let leave = arcuate::state::SessionAction::Leave(arcuate::state::Leaving::New);
+    let leave = arcuate::state::SessionAction::Leave(arcuate::state::UnsavedAction::New);
     update(&mut state, Action::Session(leave));
     assert_eq!(state.document.track.step_mm, 0.75);
     let text = serde_json::to_string(&wanted).expect("JSON");
-    let read: Settings = serde_json::from_str(&text).expect("read");
+    let read: Preferences = serde_json::from_str(&text).expect("read");
     assert_eq!(read.sound(), wanted);
     // Of other versions.
     let odd = r#"{"paths":{"step_mm":-1.0,"streamlines":0,"new":3},"memory_gb":0.001}"#;
-    let read: Settings = serde_json::from_str(odd).expect("read");
-    assert_eq!(read.sound(), Settings::default());
+    let read: Preferences = serde_json::from_str(odd).expect("read");
+    assert_eq!(read.sound(), Preferences::default());
 }
 
 /// Of one visit all is opened at once; of several the user is asked, and may say no.
@@ -180,10 +180,10 @@ fn export() {
     let opened = file("/data/sub-01_Bundle_L.trx", Loaded::Tractogram(lines));
     update(&mut state, Action::Event(opened));
     let layer = Some(state.document.layers[0].id);
-    let purpose = Purpose::tracks(&state, layer);
+    let purpose = PathPurpose::tracks(&state, layer);
     let named = suggestion(&state, "sub-01_Bundle_L", &purpose);
     assert_eq!(named, "/data/sub-01_Bundle_L_export.trx");
-    let live = Purpose::tracks(&state, None);
+    let live = PathPurpose::tracks(&state, None);
     let named = suggestion(&state, "Tracks", &live);
     assert_eq!(named, "/data/sub-01_Bundle_L_tracks.tck");
     // The grid that the file brought is lost in a TCK, and that is said before it is saved.

@@ -5,7 +5,7 @@ use crate::support::test;
 use arcuate::jobs::DeviceFailure;
 use arcuate::state::device::jobs::{FindCards, UseBackend};
 use arcuate::state::track::jobs::streamlines::WHOLE_BRAIN;
-use arcuate::state::{Action, BackendKind, Which};
+use arcuate::state::{Action, BackendKind, DeviceChoice};
 use egui_kittest::kittest::Queryable as _;
 use libtest_mimic::Trial;
 
@@ -34,8 +34,8 @@ fn menu() {
     window.state_mut().state.session.cards = Some(Ok(names.into()));
     window.run();
     for (name, kind) in [
-        ("All 2 cards", BackendKind::Cuda(Which::All)),
-        ("NVIDIA B", BackendKind::Cuda(Which::Number(1))),
+        ("All 2 cards", BackendKind::Cuda(DeviceChoice::All)),
+        ("NVIDIA B", BackendKind::Cuda(DeviceChoice::Number(1))),
         ("Automatic", BackendKind::Auto),
         ("CPU", BackendKind::Cpu),
     ] {

@@ -15,7 +15,7 @@ use arcuate::state::core::words::{counted, significant};
 use arcuate::state::document::LineColouring;
 use arcuate::state::files::jobs::SaveWithValues;
 use arcuate::state::filter::jobs::{EstimateFit, FitWeights, StartFrom, SumBundles};
-use arcuate::state::filter::{FilterAction, FilterFile, Lesioned, Shown, Times, WEIGHT};
+use arcuate::state::filter::{FilterAction, FilterFile, VirtualLesionResult, Shown, Times, WEIGHT};
 use arcuate::state::origin::Origin;
 use arcuate::state::streamlines::{Column, lines_of};
 use arcuate::state::track::jobs::streamlines::TrackWholeBrain;
@@ -130,7 +130,7 @@ pub fn weighed() -> State {
     let backend = Backend::choose(&BackendChoice::cpu(Some(2))).expect("two threads");
     let mut jobs = Jobs::new(backend, Arc::new(|| {}));
     let mut needs = update(&mut state, Action::SelectTask(Task::Filter));
-    let lesion = FilterAction::Lesion(Lesioned::Group("Cingulum".to_owned()));
+    let lesion = FilterAction::Lesion(VirtualLesionResult::Group("Cingulum".to_owned()));
     for action in [FilterAction::Run, lesion] {
         let mut effects = std::mem::take(&mut needs);
         effects.extend(update(&mut state, Action::Filter(action)));
@@ -544,7 +544,7 @@ fn lesion() {
         all.count()
     };
     assert_eq!(choices(&window), 1);
-    let what = Lesioned::Group("Cingulum".to_owned());
+    let what = VirtualLesionResult::Group("Cingulum".to_owned());
     act(&mut window, Action::Filter(FilterAction::Lesion(what)));
     carry_out::<FitWeights>(&mut window);
     window.get_by_label_contains("Without Cingulum RMSE");

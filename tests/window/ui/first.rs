@@ -5,7 +5,7 @@ use crate::shapes::texts;
 use crate::support::test;
 use arcuate::state::files::jobs::head::MakeHead;
 use arcuate::state::files::jobs::open::OpenFile;
-use arcuate::state::session::GuideStep;
+use arcuate::state::session::TourStep;
 use arcuate::state::{State, Task};
 use egui_kittest::kittest::Queryable as _;
 use libtest_mimic::Trial;
@@ -27,7 +27,7 @@ fn first_page() {
     click(&mut page, "Start the guide");
     assert_eq!(
         page.state().state.session.guide,
-        Some(GuideStep::ClickSlice)
+        Some(TourStep::ClickSlice)
     );
     // Tasks wait for something to work on.
     click(&mut page, "Track");

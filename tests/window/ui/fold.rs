@@ -5,7 +5,7 @@ use super::{Window, click, pathways, sample, small_scan, tracking, window};
 use crate::support::{start_of_old_job, test};
 use arcuate::compute::Control;
 use arcuate::state::filter::FilterAction;
-use arcuate::state::session::GuideStep;
+use arcuate::state::session::TourStep;
 use arcuate::state::{Action, JobHandle, Phase, Severity, Slot, State, Task, update};
 use egui::Rect;
 use egui_kittest::kittest::Queryable as _;
@@ -47,7 +47,7 @@ fn results() {
     ];
     for (task, mut state) in states {
         state.view.task = task;
-        for guide in [None, Some(GuideStep::DragSeed)] {
+        for guide in [None, Some(TourStep::DragSeed)] {
             state.session.guide = guide;
             let window = window(state.clone(), SIZE);
             let head = heading(&window);
@@ -64,7 +64,7 @@ fn results() {
     }
     // The histogram of weights itself.
     let mut state = weighed();
-    state.session.guide = Some(GuideStep::Weigh);
+    state.session.guide = Some(TourStep::Weigh);
     let window = window(state, SIZE);
     let cut = window.get_by_role_and_label(egui::Role::Slider, "Weight");
     assert!(cut.rect().bottom() < FOOT, "{:?}", cut.rect());
@@ -74,7 +74,7 @@ fn results() {
 fn pathway() {
     let mut state = pathways::solved();
     state.document.regions.truncate(2);
-    for guide in [None, Some(GuideStep::DragSeed)] {
+    for guide in [None, Some(TourStep::DragSeed)] {
         state.session.guide = guide;
         let window = window(state.clone(), SIZE);
         let last = window.get_by_label_contains("A path exists between almost any two regions");
@@ -106,7 +106,7 @@ fn held() {
     window.drag_at(before.center());
     window.run();
     let state = &mut window.state_mut().state;
-    state.session.guide = Some(GuideStep::Weigh);
+    state.session.guide = Some(TourStep::Weigh);
     window.run();
     assert_eq!(cut(&window), before);
 }
@@ -149,13 +149,13 @@ fn first_page() {
 
 fn guide() {
     let mut state = weighing(Task::Filter);
-    state.session.guide = Some(GuideStep::Weigh);
+    state.session.guide = Some(TourStep::Weigh);
     let window = window(state, SIZE);
     window.get_by_label("Run the fit");
     // Without streamlines there is no fit to run.
     let mut state = small_scan();
     state.view.task = Task::Filter;
-    state.session.guide = Some(GuideStep::Weigh);
+    state.session.guide = Some(TourStep::Weigh);
     let mut window = super::window(state, SIZE);
     assert!(window.query_by_label("Run the fit").is_none());
     window.get_by_label_contains("No streamlines yet");
@@ -164,19 +164,19 @@ fn guide() {
     assert!(window.state().actions.iter().any(tracks));
     // A fit alone is not the step.
     let mut state = weighed();
-    state.session.guide = Some(GuideStep::Weigh);
+    state.session.guide = Some(TourStep::Weigh);
     let mut window = super::window(state, SIZE);
     window.get_by_label_contains("Drag the line in the histogram");
     let (least, phase) = (1e-4, Phase::Live);
     let cut = Action::Filter(FilterAction::Cut { least, phase });
     update(&mut window.state_mut().state, cut);
-    assert_eq!(window.state().state.session.guide, Some(GuideStep::Weigh));
+    assert_eq!(window.state().state.session.guide, Some(TourStep::Weigh));
     let history = &mut window.state_mut().state.history;
     history.close();
     click(&mut window, "Cut the lower half");
     let state = &window.state().state;
     assert!(state.document.filter.cut > 0.0);
-    assert_eq!(state.session.guide, Some(GuideStep::Save));
+    assert_eq!(state.session.guide, Some(TourStep::Save));
     // What stays is what is saved.
     window.get_by_label_contains("Save the streamlines that stay");
     let action = Action::SelectTask(Task::Track);
@@ -263,7 +263,7 @@ fn left_out() {
         window.run();
         let state = &mut window.state_mut().state;
         let text = "The session holds the recipe of 1 layer".to_owned();
-        state.session.say(severity, &text);
+        state.session.notify(severity, &text);
         window.run();
         window.get_by_label(&text);
         assert_eq!((step(&window), heading(&window)), before);
@@ -295,13 +295,13 @@ fn asked() {
             "{name}: {slider:?} {card:?}"
         );
     };
-    for guide in [None, Some(GuideStep::Width), Some(GuideStep::DragSeed)] {
+    for guide in [None, Some(TourStep::Width), Some(TourStep::DragSeed)] {
         let mut state = pathways::solved();
         state.document.regions.truncate(2);
         state.session.guide = guide;
         let shown = window(state, SIZE);
         visible(&shown, "Pathway width ε");
-        if guide != Some(GuideStep::DragSeed) {
+        if guide != Some(TourStep::DragSeed) {
             visible(&shown, "Sharpening α");
         }
         let mut state = tracking();
@@ -312,7 +312,7 @@ fn asked() {
         }
     }
     let mut state = weighed();
-    state.session.guide = Some(GuideStep::Weigh);
+    state.session.guide = Some(TourStep::Weigh);
     let mut window = window(state, SIZE);
     let card = |window: &Window| window.get_by_label_contains("Guide ·").rect();
     let before = card(&window);

@@ -6,7 +6,7 @@ use arcuate::data::Role;
 use arcuate::data::appearance::ColourMap;
 use arcuate::scene::draw_list::{Colours, Transfer};
 use arcuate::state::pathways::jobs::FindPathway;
-use arcuate::state::pathways::{PathwayAction, Settings, Shown};
+use arcuate::state::pathways::{PathwayAction, PathwaySettings, Shown};
 use arcuate::state::volume_look::Cut;
 use arcuate::state::{Action, KeptPathway, State, Task};
 use arcuate::ui::format;
@@ -73,7 +73,7 @@ pub(super) fn kept(name: &str) -> State {
     state
 }
 
-fn settings(window: &Window) -> &Settings {
+fn settings(window: &Window) -> &PathwaySettings {
     &window.state().state.document.pathways
 }
 

@@ -7,7 +7,7 @@ use crate::support::test;
 use arcuate::data::Role;
 use arcuate::solvers::geodesic::{Cut, Directions, Sharpening};
 use arcuate::state::document::LineColouring;
-use arcuate::state::session::{Asked, Curves, LiveRays, measure_range};
+use arcuate::state::session::{CurveKey, CurveParams, RayResult, measure_range};
 use arcuate::state::track::jobs::shoot::ShootRays;
 use arcuate::state::{Action, Effect, Method, Phase, State, Tool};
 use egui_kittest::kittest::{NodeT as _, Queryable as _};
@@ -41,10 +41,10 @@ pub(super) fn shot() -> State {
     state.document.method = Method::Rays;
     state.document.rays.cut = Cut::All;
     let regions = state.document.regions.iter();
-    let asked = Asked {
+    let asked = CurveKey {
         field: state.document.tensors.as_ref().unwrap().field.id(),
         regions: regions.map(|r| (**r).clone()).collect(),
-        curves: Curves::Rays(
+        curves: CurveParams::Rays(
             state.document.rays.medium,
             state.document.rays.params.clone(),
         ),
@@ -60,7 +60,7 @@ pub(super) fn shot() -> State {
         .with_per_streamline("cm", measures.clone())
         .with_per_streamline("measure", measures.clone());
     output.missed = sample::output(20).kept;
-    live.rays = Some(LiveRays {
+    live.rays = Some(RayResult {
         all: output.kept.clone(),
         range: measure_range(&measures),
         measures: measures.into(),

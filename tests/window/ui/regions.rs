@@ -4,7 +4,7 @@ use super::{App, Window, click, click_with, small_scan, tracking, window};
 use crate::support::{test, thread_time};
 use arcuate::data::region::RegionId;
 use arcuate::data::{Region, Role, Shape};
-use arcuate::solvers::region::{Found, Numbers};
+use arcuate::solvers::region::{LabelCount, Numbers};
 use arcuate::state::regions::jobs::make::MakeRegion;
 use arcuate::state::regions::making::Labels;
 use arcuate::state::{Action, RegionsChange, State, Tool, update};
@@ -380,7 +380,7 @@ fn labels_found() {
     let mut state = small_scan();
     let layer = state.document.layers[0].clone();
     let volume = layer.content.volume().expect("an image");
-    let found = |number| Found {
+    let found = |number| LabelCount {
         number,
         count: 1,
         block: ([0; 3], [0; 3]),

@@ -6,10 +6,10 @@ use crate::support::session_window::Window as Full;
 use crate::support::{lines, start_of_old_job, test};
 use arcuate::compute::Control;
 use arcuate::data::{Role, Shape, Tractogram};
-use arcuate::solvers::curves::Fate;
+use arcuate::solvers::curves::SeedOutcome;
 use arcuate::state::origin::OriginId;
 use arcuate::state::pathways::PathwayAction;
-use arcuate::state::session::GuideStep;
+use arcuate::state::session::TourStep;
 use arcuate::state::tensors::jobs::fit::FIT;
 use arcuate::state::{
     Action, Content, Display, JobHandle, Layer, LayerId, State, Task, defaults, update,
@@ -115,7 +115,7 @@ fn controls() {
         state.view.task = task;
         for (size, guide) in SCALED
             .into_iter()
-            .flat_map(|s| [None, Some(GuideStep::DragSeed)].map(|g| (s, g)))
+            .flat_map(|s| [None, Some(TourStep::DragSeed)].map(|g| (s, g)))
         {
             state.session.guide = guide;
             let mut window = window(state.clone(), size, 2.0);
@@ -170,7 +170,7 @@ fn dotted() {
     let output = Arc::make_mut(&mut live.output);
     output.kept = Tractogram::new(Vec::new(), vec![0]);
     output.fates.fill(0);
-    output.fates[Fate::MissedTargets as usize] = 450;
+    output.fates[SeedOutcome::MissedTargets as usize] = 450;
     let (place, some) = shown(&state);
     let some = some.expect("a dot");
     assert!(place.contains_rect(some), "{some:?} in {place:?}");
@@ -214,7 +214,7 @@ fn pathway() {
     let mut state = pathways::kept("Seed – Target");
     state.document.regions.truncate(2);
     update(&mut state, Action::Pathway(PathwayAction::Select(None)));
-    for guide in [None, Some(GuideStep::DragSeed)] {
+    for guide in [None, Some(TourStep::DragSeed)] {
         state.session.guide = guide;
         let window = window(state.clone(), LOW, 1.0);
         let row = window.get_by_label_contains("Seed – Target: cost").rect();

@@ -8,9 +8,9 @@ use arcuate::solvers::curves;
 use arcuate::solvers::tensor_fit;
 use arcuate::state::document::FitMask;
 use arcuate::state::origin::{MapOfFit, Origin, TensorFit};
-use arcuate::state::session::{Asked, Curves, Recent, RecentKind};
+use arcuate::state::session::{CurveKey, CurveParams, Recent, RecentKind};
 use arcuate::state::tensors::types::{FitKey, ResidualCache};
-use arcuate::state::{Content, Display, Layer, LayerId, Live, State, Tensors, defaults};
+use arcuate::state::{Content, Display, Layer, LayerId, CurveResult, State, Tensors, defaults};
 use glam::DVec3;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -226,7 +226,7 @@ pub fn tracked(mut state: State) -> State {
     region("Midline", Role::Exclude, cube, false);
     let fit = state.document.tensors.as_ref().unwrap().origin;
     let recipe = state.document.recipe_from(fit);
-    let asked = Asked {
+    let asked = CurveKey {
         field: state.document.tensors.as_ref().unwrap().field.id(),
         regions: state
             .document
@@ -234,10 +234,10 @@ pub fn tracked(mut state: State) -> State {
             .iter()
             .map(|r| (**r).clone())
             .collect(),
-        curves: Curves::Streamlines(state.document.track.clone()),
+        curves: CurveParams::Streamlines(state.document.track.clone()),
         coarse: false,
     };
-    state.session.live = Some(Live {
+    state.session.live = Some(CurveResult {
         asked,
         output: Arc::new(output(450)),
         coarse: false,

@@ -3,7 +3,7 @@
 use super::segment::{leaked, painted};
 use super::window;
 use crate::support::test;
-use arcuate::state::segment::Left;
+use arcuate::state::segment::EarlierRun;
 use arcuate::ui::theme;
 use libtest_mimic::Trial;
 use std::sync::Arc;
@@ -29,7 +29,7 @@ fn span() {
     let mut live = (**state.session.segment.live.as_ref().expect("a surface")).clone();
     live.leak.take().expect("a leak");
     let growth = live.growth.clone();
-    state.session.segment.left = vec![Left { growth }];
+    state.session.segment.left = vec![EarlierRun { growth }];
     state.session.segment.live = Some(Arc::new(live.clone()));
     assert_eq!(spans(&state), 0);
     let marked = |state: &arcuate::state::State| {
@@ -74,7 +74,7 @@ fn plotted() {
     live.growth = vec![(0, 100), (1584, inside)];
     live.leak.as_mut().expect("a leak").leak.from = 1570;
     state.session.segment.live = Some(Arc::new(live));
-    state.session.segment.left = vec![Left {
+    state.session.segment.left = vec![EarlierRun {
         growth: vec![(1560, 100), (1580, inside)],
     }];
     let window = window(state, [1920.0, 1080.0]);

@@ -3,13 +3,13 @@
 use super::{Window, click, small_scan, submitted, tracking, window};
 use crate::support::{event_of, saved_event, test};
 use arcuate::jobs::session::{
-    Change, Difference, Entry, Found, LeftBehind, Missing, Parsed, ReadSession, SessionOutput,
-    SessionRequest, Standing, Store,
+    Change, Difference, Entry, Found, RecoverableSession, Missing, Parsed, ReadSession, SessionOutput,
+    SessionRequest, Standing, ResultStorage,
 };
 use arcuate::jobs::{Delivery, Outcome, Slot};
 use arcuate::state::sessions::saved;
 use arcuate::state::sessions::{Changed, Opening};
-use arcuate::state::{Action, Effect, Leaving, SessionAction, State, update};
+use arcuate::state::{Action, Effect, UnsavedAction, SessionAction, State, update};
 use egui::{Key, Modifiers};
 use egui_kittest::kittest::Queryable as _;
 use libtest_mimic::Trial;
@@ -48,7 +48,7 @@ fn closes(window: &Window) -> bool {
 }
 
 fn asked(state: &mut State) {
-    let leave = SessionAction::Leave(Leaving::Quit);
+    let leave = SessionAction::Leave(UnsavedAction::Quit);
     update(state, Action::Session(leave));
     assert!(state.session.saving.leaving.is_some());
 }
@@ -82,7 +82,7 @@ fn question() {
         [SessionRequest::Save { .. }]
     ));
     let then = &named.state().state.session.saving.then;
-    assert_eq!(*then, Some(Leaving::Quit));
+    assert_eq!(*then, Some(UnsavedAction::Quit));
 }
 
 /// An export of something else changes nothing of what the header, the title and the question say.
@@ -102,7 +102,7 @@ fn named() {
 fn store_too() {
     let mut state = tracking();
     update(&mut state, Action::KeepTracks);
-    state.document.store = Store::Nothing;
+    state.document.store = ResultStorage::Nothing;
     let path = PathBuf::from("/data/s.arcuate");
     let save = SessionAction::Save {
         path: Some(path.clone()),
@@ -133,7 +133,7 @@ fn store_too() {
     let [SessionRequest::Save { draft, .. }] = requests[..] else {
         panic!("{requests:?}")
     };
-    assert_eq!(draft.store, Store::All);
+    assert_eq!(draft.store, ResultStorage::All);
     // What is stored by then is not said any more.
     assert!(!is_said(&window, note));
 }
@@ -142,7 +142,7 @@ fn recovery() {
     let session = PathBuf::from("/home/me/.local/state/arcuate/recovery/1/session.arcuate");
     for (answer, read) in [("Recover", true), ("Discard", false)] {
         let mut state = State::new(String::new());
-        state.session.saving.left_behind.push(LeftBehind {
+        state.session.saving.left_behind.push(RecoverableSession {
             session: session.clone(),
             written_s: 0,
             name: "sub-01".to_owned(),
@@ -199,7 +199,7 @@ fn recovery_in_a_task() {
         for (answer, read) in [("Recover", true), ("Discard", false)] {
             let mut state = small_scan();
             let session = PathBuf::from("/home/me/recovery/1/session.arcuate");
-            state.session.saving.left_behind.push(LeftBehind {
+            state.session.saving.left_behind.push(RecoverableSession {
                 session: session.clone(),
                 written_s: 0,
                 name: "sub-01_ses-02_acq-mb3dir97".to_owned(),

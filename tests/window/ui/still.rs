@@ -7,11 +7,11 @@ use super::{Window, click, pathways, small_scan, tracking, window};
 use crate::support::{start_of_new_job, test};
 use arcuate::compute::Control;
 use arcuate::solvers::commit::solver::Ended;
-use arcuate::solvers::curves::{Fate, StopReason};
+use arcuate::solvers::curves::{SeedOutcome, StopReason};
 use arcuate::solvers::tensor_fit::MaskReport;
 use arcuate::state::filter::{FilterAction, Weighed};
 use arcuate::state::pathways::AmongPairs;
-use arcuate::state::session::GuideStep;
+use arcuate::state::session::TourStep;
 use arcuate::state::tensors::jobs::fit::FIT;
 use arcuate::state::track::jobs::LIVE;
 use arcuate::state::{Action, JobHandle, Method, Severity, State, Task, update};
@@ -56,7 +56,7 @@ fn pathway() {
     none.session.pathways.live = None;
     let mut compared = last.clone();
     compared.session.pathways.not_compared = None;
-    let steps = [None, Some(GuideStep::Width), Some(GuideStep::Weigh)];
+    let steps = [None, Some(TourStep::Width), Some(TourStep::Weigh)];
     for (size, guide) in SIZES.into_iter().flat_map(|s| steps.map(|g| (s, g))) {
         let mut window = window(none.clone(), size);
         let mut before = None;
@@ -70,7 +70,7 @@ fn pathway() {
             window.state_mut().state = state.clone();
             let session = &mut window.state_mut().state.session;
             session.guide = guide;
-            session.say(Severity::Warning, "Something to be told");
+            session.notify(Severity::Warning, "Something to be told");
             window.run();
             let names = ["Pathway width ε", "Sharpening α", "Domain FA ≥"];
             let now = names.map(|name| place(&window, name));
@@ -139,7 +139,7 @@ fn streamlines() {
         state
     };
     let mut short = [450, 0, 0, 0, 0, 0];
-    short[Fate::TooShort as usize] = 4;
+    short[SeedOutcome::TooShort as usize] = 4;
     let few = [(StopReason::ReachedTarget, 900)];
     let many = [
         (StopReason::ReachedTarget, 450),
@@ -269,15 +269,15 @@ fn under() {
             window.state_mut().state = state.clone();
             window.state_mut().state.view.task = task;
             still(&mut window, &format!("state {i}"));
-            for guide in [Some(GuideStep::Width), Some(GuideStep::Weigh), None] {
+            for guide in [Some(TourStep::Width), Some(TourStep::Weigh), None] {
                 window.state_mut().state.session.guide = guide;
                 still(&mut window, &format!("state {i}, {guide:?}"));
             }
             let session = &mut window.state_mut().state.session;
-            session.say(Severity::Warning, "Something to be told");
+            session.notify(Severity::Warning, "Something to be told");
             still(&mut window, &format!("state {i}, a warning"));
             let session = &mut window.state_mut().state.session;
-            session.say(Severity::Error, "Something that went wrong");
+            session.notify(Severity::Error, "Something that went wrong");
             still(&mut window, &format!("state {i}, an error"));
             window.state_mut().state.session.messages.clear();
             still(&mut window, &format!("state {i}, nothing to tell"));
@@ -383,7 +383,7 @@ fn guide() {
     for mut state in states {
         for task in Task::ALL {
             state.view.task = task;
-            for step in GuideStep::ALL {
+            for step in TourStep::ALL {
                 state.session.guide = Some(step);
                 let window = window(state.clone(), SIZES[0]);
                 let card = window.get_by_label_contains("Guide ·").rect();
@@ -405,10 +405,10 @@ fn last_step() {
     };
     let mut state = tracking();
     // The steps before are done by the regions that are there.
-    for step in [GuideStep::Width, GuideStep::Weigh, GuideStep::Save] {
+    for step in [TourStep::Width, TourStep::Weigh, TourStep::Save] {
         state.session.guide = Some(step);
         export(&mut state);
-        let left = Some(step).filter(|s| *s != GuideStep::Save);
+        let left = Some(step).filter(|s| *s != TourStep::Save);
         assert_eq!(state.session.guide, left);
     }
     let ends = |state: &State| {
@@ -417,7 +417,7 @@ fn last_step() {
     };
     assert!(ends(&state), "{:?}", state.session.messages);
     update(&mut state, Action::StartGuide);
-    assert_eq!(state.session.guide, Some(GuideStep::ClickSlice));
+    assert_eq!(state.session.guide, Some(TourStep::ClickSlice));
     assert!(!ends(&state));
 }
 

@@ -6,7 +6,7 @@ use super::{Window, click, click_with, small_scan, submitted, window};
 use crate::support::test;
 use arcuate::compute::{Backend, BackendChoice};
 use arcuate::data::{Grid, Volume};
-use arcuate::jobs::session::LeftBehind;
+use arcuate::jobs::session::RecoverableSession;
 use arcuate::jobs::{Delivery, Event, Jobs, Outcome};
 use arcuate::scene::{Flat, flats};
 use arcuate::solvers::level_set::Sphere;
@@ -298,7 +298,7 @@ fn anchored() {
 fn note_gone() {
     for size in [[1280.0, 770.0], [1920.0, 1080.0]] {
         let mut state = leaked().state;
-        state.session.saving.left_behind.push(LeftBehind {
+        state.session.saving.left_behind.push(RecoverableSession {
             session: "/home/me/recovery/1/session.arcuate".into(),
             written_s: 0,
             name: "sub-01".to_owned(),

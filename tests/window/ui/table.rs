@@ -6,7 +6,7 @@ use crate::support::{Random, Window as Worker, test};
 use arcuate::data::Tractogram;
 use arcuate::io::trx;
 use arcuate::solvers::curves::StopReason;
-use arcuate::state::streamlines::{BundleAction, ByPtr, Column, Drawer, Sieve, Sifted, TableView};
+use arcuate::state::streamlines::{BundleAction, SameArc, Column, Drawer, StreamlineRules, StreamlineSelection, TableView};
 use arcuate::state::{Action, Content, Phase, Task, update};
 use egui::{Key, Modifiers, Role, pos2};
 use egui_kittest::kittest::Queryable as _;
@@ -157,9 +157,9 @@ fn refused() {
     let marks: Vec<bool> = (0..60).map(|i| i < 5).collect();
     let shown = lines.filtered(&marks);
     let filter = |app: &mut App, at_most| {
-        let sieve = Sieve {
+        let sieve = StreamlineRules {
             at_most: Some(at_most),
-            ..Sieve::new(layer)
+            ..StreamlineRules::new(layer)
         };
         let action = BundleAction::SetSieve {
             sieve: Some(sieve),
@@ -168,8 +168,8 @@ fn refused() {
         update(&mut app.state, Action::Bundle(action));
     };
     filter(app, 5);
-    app.state.session.bundle.sift.finish(Sifted {
-        marks: ByPtr(marks.into()),
+    app.state.session.bundle.sift.finish(StreamlineSelection {
+        marks: SameArc(marks.into()),
         kept: 5,
         shown,
         every: 1,

@@ -31,7 +31,7 @@ pub fn tests() -> Vec<Trial> {
 
 fn messages() {
     let mut state = small_scan();
-    state.session.say(Severity::Error, "The disk is full");
+    state.session.notify(Severity::Error, "The disk is full");
     let mut window = window(state, [1280.0, 800.0]);
     click(&mut window, "Dismiss: The disk is full");
     assert!(window.query_by_label("The disk is full").is_none());
@@ -42,7 +42,7 @@ fn messages() {
 fn many_messages() {
     let mut state = small_scan();
     for i in 0..7 {
-        state.session.say(Severity::Error, format!("Trouble {i}"));
+        state.session.notify(Severity::Error, format!("Trouble {i}"));
     }
     state
         .session

@@ -188,9 +188,9 @@ fn colours() {
 
 /// The guide speaks of what there is, and asks for nothing that is there.
 fn guided() {
-    use arcuate::state::session::GuideStep;
+    use arcuate::state::session::TourStep;
     let mut state = shot();
-    state.session.guide = Some(GuideStep::DragSeed);
+    state.session.guide = Some(TourStep::DragSeed);
     let mut window = window(state, [1280.0, 800.0]);
     window.get_by_label_contains("The rays follow");
     let state = &mut window.state_mut().state;
@@ -207,19 +207,19 @@ fn guided() {
     };
     arcuate::state::update(state, moved);
     // There is a target.
-    assert_eq!(state.session.guide, Some(GuideStep::Width));
+    assert_eq!(state.session.guide, Some(TourStep::Width));
     window.run();
     click(&mut window, "Show the pathway");
     assert_eq!(window.state().state.view.task, Task::Pathways);
     window.get_by_label_contains("Drag the pathway width ε");
     click(&mut window, "Widen it");
     let state = &window.state().state;
-    assert_eq!(state.session.guide, Some(GuideStep::Weigh));
+    assert_eq!(state.session.guide, Some(TourStep::Weigh));
     click(&mut window, "Weigh streamlines");
     assert_eq!(window.state().state.view.task, Task::Filter);
     window.get_by_label_contains("No streamlines yet: track the whole brain");
     let state = &mut window.state_mut().state;
-    state.session.guide_done(GuideStep::Weigh);
+    state.session.guide_done(TourStep::Weigh);
     arcuate::state::update(state, Action::SelectTask(Task::Pathways));
     window.run();
     window.get_by_label_contains("Save the pathway as a NIfTI mask");

@@ -5,11 +5,11 @@ use crate::support::{Random, test};
 use arcuate::data::appearance::ColourMap;
 use arcuate::data::region::RegionId;
 use arcuate::data::{Mask, Region, Role, Shape, Tensor};
-use arcuate::solvers::curves::{self, Fate, Starts, StopReason};
+use arcuate::solvers::curves::{self, SeedOutcome, Starts, StopReason};
 use arcuate::solvers::tensor_fit::MaskReport;
 use arcuate::state::core::words;
-use arcuate::state::session::GuideStep;
-use arcuate::ui::tracks::Remedy;
+use arcuate::state::session::TourStep;
+use arcuate::ui::tracks::Suggestion;
 use arcuate::ui::widgets::slider::Scale;
 use arcuate::ui::{format, probe, tracks};
 use glam::{DMat3, DVec3};
@@ -73,7 +73,7 @@ fn undone() {
     session.forget_step();
     assert_eq!(session.status, "");
     // The guide goes back to what is missing again.
-    session.guide = Some(GuideStep::Save);
+    session.guide = Some(TourStep::Save);
     for role in [Role::Target, Role::Seed] {
         state.document.regions.push(Arc::new(Region {
             id: RegionId(role as u64),
@@ -88,16 +88,16 @@ fn undone() {
         }));
     }
     session.guide_back(&state.document);
-    assert_eq!(session.guide, Some(GuideStep::Save));
+    assert_eq!(session.guide, Some(TourStep::Save));
     state.document.regions.remove(0);
     session.guide_back(&state.document);
-    assert_eq!(session.guide, Some(GuideStep::PlaceTarget));
+    assert_eq!(session.guide, Some(TourStep::PlaceTarget));
     state.document.regions.clear();
     session.guide_back(&state.document);
-    assert_eq!(session.guide, Some(GuideStep::PlaceSeed));
-    session.guide = Some(GuideStep::ClickSlice);
+    assert_eq!(session.guide, Some(TourStep::PlaceSeed));
+    session.guide = Some(TourStep::ClickSlice);
     session.guide_back(&state.document);
-    assert_eq!(session.guide, Some(GuideStep::ClickSlice));
+    assert_eq!(session.guide, Some(TourStep::ClickSlice));
     // A sentence that only begins like a step is none.
     session.status = "Undid: 3 seeds".to_owned();
     session.follows("Tracked 9 streamlines".to_owned());
@@ -248,9 +248,9 @@ fn none_kept() {
     let told = |missed: u64, short: u64, no_start: u64| {
         let mut output = sample::output(0);
         output.fates = [0; 6];
-        output.fates[Fate::MissedTargets as usize] = missed;
-        output.fates[Fate::TooShort as usize] = short;
-        output.fates[Fate::NoStart as usize] = no_start;
+        output.fates[SeedOutcome::MissedTargets as usize] = missed;
+        output.fates[SeedOutcome::TooShort as usize] = short;
+        output.fates[SeedOutcome::NoStart as usize] = no_start;
         output.starts = Some(Starts {
             low_fa: 5,
             min_fa: Some(0.15),
@@ -365,11 +365,11 @@ fn told() {
     colours.dedup();
     assert_eq!(colours.len(), parts.len(), "each reason has its own colour");
     for fate in [
-        Fate::MissedTargets,
-        Fate::MissedInclude,
-        Fate::TouchedExclude,
-        Fate::TooShort,
-        Fate::NoStart,
+        SeedOutcome::MissedTargets,
+        SeedOutcome::MissedInclude,
+        SeedOutcome::TouchedExclude,
+        SeedOutcome::TooShort,
+        SeedOutcome::NoStart,
     ] {
         output.fates = [0; 6];
         output.fates[fate as usize] = 5;
@@ -414,21 +414,21 @@ fn no_start() {
         (
             outside_mask,
             "the seeds lie outside the automatic mask",
-            Remedy::Nothing,
+            Suggestion::Nothing,
         ),
-        (low_fa, "FA is below 0.15 there", Remedy::LowerFa),
-        (beyond, "the seeds lie outside the volume", Remedy::Nothing),
+        (low_fa, "FA is below 0.15 there", Suggestion::LowerFa),
+        (beyond, "the seeds lie outside the volume", Suggestion::Nothing),
         (
             walled,
             "the seeds lie outside the mask regions",
-            Remedy::Nothing,
+            Suggestion::Nothing,
         ),
         (
             both,
             "the seeds lie 75\u{202F}% outside the automatic mask, 25\u{202F}% where FA is below 0.15",
-            Remedy::Nothing,
+            Suggestion::Nothing,
         ),
-        (no_metric, "no tensor there has a metric", Remedy::Nothing),
+        (no_metric, "no tensor there has a metric", Suggestion::Nothing),
     ] {
         let mut output = sample::output(0);
         output.fates = [0, 0, 0, 0, 0, 9];

@@ -6,7 +6,7 @@ use arcuate::data::appearance::ColourMap;
 use arcuate::data::{Tractogram, Volume};
 use arcuate::render::offscreen::{Offscreen, Picture};
 use arcuate::scene::{self, Size};
-use arcuate::solvers::curves::{self, Fate, StopReason};
+use arcuate::solvers::curves::{self, SeedOutcome, StopReason};
 use arcuate::state::document::LineColouring;
 use arcuate::state::filter::WEIGHT;
 use arcuate::state::{
@@ -210,7 +210,7 @@ fn command() {
     };
     assert_eq!(chunk(&state), None);
     let mut fates = [0; 6];
-    fates[Fate::Kept as usize] = 1;
+    fates[SeedOutcome::Kept as usize] = 1;
     add_live(
         &mut state,
         curves::Output {

@@ -4,7 +4,7 @@ use super::hands::clamped;
 use super::sample::{Hands, POINT_MM, near, state};
 use crate::support::test;
 use arcuate::state::streamlines::Measurement;
-use arcuate::state::{Action, BundleAction, Mouse, Pane, Settings, Tool};
+use arcuate::state::{Action, BundleAction, Mouse, Pane, Preferences, Tool};
 use egui::{Modifiers, PointerButton, Pos2, vec2};
 use libtest_mimic::Trial;
 
@@ -22,9 +22,9 @@ pub fn tests() -> Vec<Trial> {
 /// ITK-SNAP: the right button zooms. Slicer: the left one is for window and level, its click for the
 /// crosshair.
 fn mice() {
-    let settings = |mouse| Settings {
+    let settings = |mouse| Preferences {
         mouse,
-        ..Settings::default()
+        ..Preferences::default()
     };
     let mut hands = Hands::new(state());
     hands.act(Action::Set(settings(Mouse::ItkSnap)));

@@ -8,7 +8,7 @@ use arcuate::render::offscreen::{Offscreen, Picture};
 use arcuate::render::{PaneId, Renderer};
 use arcuate::scene::draw_list::ScenePane;
 use arcuate::scene::{self, Size};
-use arcuate::solvers::curves::{self, Fate, StopReason};
+use arcuate::solvers::curves::{self, SeedOutcome, StopReason};
 use arcuate::state::{Action, Convention, Layout, Pane, State, report, update};
 use arcuate::ui::snapshot::{self, AddViews, Drawing, Frame};
 use arcuate::ui::theme;
@@ -290,7 +290,7 @@ fn by_pieces() {
         (0..=600).map(|i| i * 60).collect::<Vec<_>>(),
     );
     let mut fates = [0; 6];
-    fates[Fate::Kept as usize] = 600;
+    fates[SeedOutcome::Kept as usize] = 600;
     add_live(
         &mut state,
         curves::Output {
@@ -434,8 +434,8 @@ fn missed_in_both() {
     add_sphere(&mut state, Role::Target, dvec3(5.0, 2.0, 3.0), 5.0);
     let curve = |y: f32| Tractogram::new(vec![[0.0, y, 0.0], [9.0, y, 0.0]], vec![0, 2]);
     let mut fates = [0; 6];
-    fates[Fate::Kept as usize] = 1;
-    fates[Fate::MissedTargets as usize] = 1;
+    fates[SeedOutcome::Kept as usize] = 1;
+    fates[SeedOutcome::MissedTargets as usize] = 1;
     add_live(
         &mut state,
         curves::Output {

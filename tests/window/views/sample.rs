@@ -6,10 +6,10 @@ use arcuate::solvers::{curves, tensor_fit};
 use arcuate::state::document::FitMask;
 use arcuate::state::document::{Content, LayerId};
 use arcuate::state::origin::{Origin, PhantomPart, TensorFit};
-use arcuate::state::session::{Asked, Curves};
+use arcuate::state::session::{CurveKey, CurveParams};
 use arcuate::state::tensors::types::{FitKey, ResidualCache};
 use arcuate::state::{
-    Action, Display, Effect, Layer, Live, Pane, State, Task, Tensors, defaults, update,
+    Action, Display, Effect, Layer, CurveResult, Pane, State, Task, Tensors, defaults, update,
 };
 use arcuate::ui::theme;
 use arcuate::ui::views::{Views, layout};
@@ -122,13 +122,13 @@ pub fn add_live(state: &mut State, output: curves::Output) {
     let fit = state.document.tensors.as_ref().unwrap().origin;
     let recipe = state.document.recipe_from(fit);
     let document = &state.document;
-    let asked = Asked {
+    let asked = CurveKey {
         field: document.tensors.as_ref().unwrap().field.id(),
         regions: document.regions.iter().map(|r| (**r).clone()).collect(),
-        curves: Curves::Streamlines(document.track.clone()),
+        curves: CurveParams::Streamlines(document.track.clone()),
         coarse: false,
     };
-    state.session.live = Some(Live {
+    state.session.live = Some(CurveResult {
         asked,
         output: Arc::new(output),
         coarse: false,

@@ -19,7 +19,7 @@ pub use error::Error;
 pub use external::SharedBuffer;
 pub use surface::Surface;
 
-use super::choice::Which;
+use super::choice::DeviceChoice;
 use super::thread;
 use std::time::Duration;
 
@@ -27,7 +27,7 @@ use std::time::Duration;
 const LIMIT: Duration = Duration::from_secs(30);
 
 /// The cards asked for, each of which has passed the self-test.
-pub fn open(which: Which) -> Result<Vec<Device>, Error> {
+pub fn open(which: DeviceChoice) -> Result<Vec<Device>, Error> {
     within_limit("opening the graphics card", move || open_now(which))
 }
 
@@ -53,13 +53,13 @@ fn within_limit<R: Send + 'static>(
     }
 }
 
-fn open_now(which: Which) -> Result<Vec<Device>, Error> {
+fn open_now(which: DeviceChoice) -> Result<Vec<Device>, Error> {
     let count = library::device_count()?;
     let numbers = match which {
-        Which::First => 0..1,
-        Which::Number(number) if number < count => number..number + 1,
-        Which::Number(number) => return Err(Error::NoSuchDevice { number, count }),
-        Which::All => 0..count,
+        DeviceChoice::First => 0..1,
+        DeviceChoice::Number(number) if number < count => number..number + 1,
+        DeviceChoice::Number(number) => return Err(Error::NoSuchDevice { number, count }),
+        DeviceChoice::All => 0..count,
     };
     numbers.map(Device::open).collect()
 }

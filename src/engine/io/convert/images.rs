@@ -6,7 +6,7 @@ use super::super::gradients::{self, Rows, TableFiles};
 use super::super::stored::{Pixel, Stored};
 use super::super::words::counted;
 use super::super::{
-    Error, Remark, Told, atomic, colours, detect, disk, image, in_world, label_table, misnamed,
+    Error, Remark, Reading, atomic, colours, detect, disk, image, in_world, label_table, misnamed,
     moved_grid, nifti, nrrd, with_extension,
 };
 use crate::compute::Control;
@@ -34,7 +34,7 @@ pub fn plan(
     input: &Path,
     output: &Path,
     format: Format,
-    told: &Told,
+    told: &Reading,
     control: &Control,
 ) -> Result<Image, Error> {
     let named = detect(input)?;

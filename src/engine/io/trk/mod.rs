@@ -13,9 +13,9 @@ pub(super) use write::renamed;
 pub use write::save;
 
 use super::atomic::Unlike;
-use super::fibres::{FibreInfo, free_name};
-use super::whole::Whole;
-use super::{Error, fibres};
+use super::streamlines::{FibreInfo, free_name};
+use super::file_bytes::FileBytes;
+use super::{Error, streamlines};
 use crate::compute::Control;
 use crate::data::tractogram::column_name;
 use crate::data::words::{agreed, counted};
@@ -33,7 +33,7 @@ const BATCH: usize = 2048;
 
 /// Reads all streamlines in their order, those without points included.
 pub fn read(path: &Path, control: &Control) -> Result<(Tractogram, FibreInfo), Error> {
-    let mut whole = Whole::open(path, control)?;
+    let mut whole = FileBytes::open(path, control)?;
     let header = Header::parse(path, whole.bytes())?;
     let mut info = FibreInfo::default();
     let (world_from_file, grid) = place(path, &header, &mut info)?;
@@ -390,6 +390,6 @@ fn verify(
     control: &Control,
 ) -> Result<(), Unlike> {
     let (found, _) = read(written, &control.silent())?;
-    fibres::difference(&found, tractogram, tolerance_mm(tractogram, grid))?;
+    streamlines::difference(&found, tractogram, tolerance_mm(tractogram, grid))?;
     Ok(control.check()?)
 }

@@ -1,7 +1,7 @@
 //! Writing TRK version 2, little-endian, in the voxel order of the grid's own affine.
 
 use super::super::format::kept;
-use super::super::{Error, atomic, extension, fibres};
+use super::super::{Error, atomic, extension, streamlines};
 use super::header::{Header, NAME_BYTES, NAMES};
 use super::{BATCH, space, tolerance_mm, verify};
 use crate::compute::Control;
@@ -99,7 +99,7 @@ pub fn save(path: &Path, tractogram: &Tractogram, control: &Control) -> Result<(
         let again = world_from_file.transform_point3(file.as_dvec3());
         let again = again.as_vec3().to_array();
         let mut both = world.iter().zip(&again);
-        both.all(|(a, b)| fibres::near(*a, *b, tolerance))
+        both.all(|(a, b)| streamlines::near(*a, *b, tolerance))
     };
     let columns = |kept: &[&Columns]| -> Vec<Arc<[f32]>> {
         let all = kept

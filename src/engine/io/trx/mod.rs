@@ -15,7 +15,7 @@ mod write;
 pub(super) use write::renamed;
 pub use write::{means_folder, save};
 
-use super::fibres::{FibreInfo, MOST_LISTS, free_name};
+use super::streamlines::{FibreInfo, MOST_LISTS, free_name};
 use super::numbers::Type;
 use super::words::counted;
 use super::{Error, Expected, disk, json};

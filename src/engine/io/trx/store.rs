@@ -2,11 +2,11 @@
 
 use super::super::numbers::Type;
 use super::super::source::{Source, most_unpacked, too_expanded};
-use super::super::whole::{self, Whole};
+use super::super::file_bytes::{self, FileBytes};
 use super::super::{Error, disk};
 use crate::compute::Control;
 use crate::data::Shared;
-use crate::data::shared::Bytes;
+use crate::data::shared_slice::Bytes;
 use std::io::{BufReader, Cursor, Read, Seek};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
@@ -48,7 +48,7 @@ impl Part {
         match &self.held {
             Held::Bytes(bytes, range) => Ok((bytes.clone(), range.clone())),
             Held::File(path, start) => {
-                let bytes = whole::part(path, *start..start + self.length as u64, control)?;
+                let bytes = file_bytes::part(path, *start..start + self.length as u64, control)?;
                 control.advance(self.length as u64);
                 Ok((bytes, 0..self.length))
             }
@@ -66,13 +66,13 @@ impl Part {
         if let Held::File(path, start) = &self.held
             && !(number.is_single(false) && start.is_multiple_of(number.bytes() as u64))
         {
-            return whole::floats(path, *start, (number, false), count, control);
+            return file_bytes::floats(path, *start, (number, false), count, control);
         }
         let (bytes, range) = self.bytes(control)?;
         let in_place = number.is_single(false);
         let view = in_place.then(|| Shared::view(bytes.clone(), range.clone()));
         Ok(view.flatten().unwrap_or_else(|| {
-            whole::filled(count, |points: &mut [[f32; 3]]| {
+            file_bytes::filled(count, |points: &mut [[f32; 3]]| {
                 let bytes = &(*bytes).as_ref()[range];
                 number.fill(bytes, false, points.as_flattened_mut());
             })
@@ -94,7 +94,7 @@ pub(super) fn parts(path: &Path, control: &Control) -> Result<Vec<Part>, Error> 
         let from = |range: Range<usize>| Held::File(path.to_owned(), range.start as u64);
         return archive(path, BufReader::new(file), bytes, from, control);
     }
-    let whole = Whole::open(path, control)?;
+    let whole = FileBytes::open(path, control)?;
     let all = whole.bytes().len();
     whole.advance(all)?;
     let bytes = whole.shared();
@@ -127,7 +127,7 @@ fn folder(
             if parts.len() == MOST_ARRAYS {
                 return Err(too_many(&path));
             }
-            let bytes = Whole::open(&path, control)?.shared();
+            let bytes = FileBytes::open(&path, control)?.shared();
             let range = 0..(*bytes).as_ref().len();
             parts.push(Part::new(name, bytes, range));
         }

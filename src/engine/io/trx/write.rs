@@ -1,7 +1,7 @@
 //! Writing TRX: float32, not compressed; in a zip archive, each member on an address that lets it be
 //! used where it lies, or as files of a folder.
 
-use super::super::fibres::{difference, free_name, same_values};
+use super::super::streamlines::{difference, free_name, same_values};
 use super::super::{DISCLAIMER, Error, atomic, disk, extension, little_endian};
 use super::{CODES, HEADER, is_folder, may_replace, read};
 use crate::compute::Control;

@@ -9,7 +9,7 @@ mod write;
 
 pub use write::save;
 
-use super::fibres::FibreInfo;
+use super::streamlines::FibreInfo;
 use super::polydata::{Array, Order, Polydata};
 use super::{Error, Space};
 use crate::compute::Control;

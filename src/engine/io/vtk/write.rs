@@ -1,6 +1,6 @@
 //! Writing legacy VTK: binary, version 3.0, which every reader knows, in RAS.
 
-use super::super::fibres::{difference, same_values};
+use super::super::streamlines::{difference, same_values};
 use super::super::{DISCLAIMER, Error, atomic, disk};
 use super::read;
 use crate::compute::Control;

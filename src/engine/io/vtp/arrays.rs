@@ -6,7 +6,7 @@ use super::super::Error;
 use super::super::numbers::Type;
 use super::super::polydata::words_as;
 use super::super::source::{CHUNK_BYTES, Source, most_unpacked, too_expanded};
-use super::super::{length_of, whole};
+use super::super::{length_of, file_bytes};
 use crate::compute::Control;
 use base64::Engine as _;
 use base64::alphabet;
@@ -53,7 +53,7 @@ impl Raw<'_> {
             Self::File(path, start) => {
                 let end = start.checked_add(range.end as u64)?;
                 let there = range.start <= range.end && end <= length_of(path)?;
-                there.then(|| whole::some(path, start + range.start as u64, range.len()))
+                there.then(|| file_bytes::some(path, start + range.start as u64, range.len()))
             }
         }
     }
@@ -85,7 +85,7 @@ impl Held {
         match self {
             Self::Bytes(bytes) => number.fill(bytes, big_endian, out),
             Self::File(range) => {
-                whole::fill(path, range.start, (number, big_endian), out, control)?
+                file_bytes::fill(path, range.start, (number, big_endian), out, control)?
             }
         }
         Ok(())
@@ -105,7 +105,7 @@ impl Held {
         };
         match self {
             Self::Bytes(bytes) => all(bytes),
-            Self::File(range) => whole::pieces(path, range.clone(), control, all)?,
+            Self::File(range) => file_bytes::pieces(path, range.clone(), control, all)?,
         }
         Ok(())
     }

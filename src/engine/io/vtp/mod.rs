@@ -9,7 +9,7 @@ mod write;
 
 pub use write::save;
 
-use super::fibres::FibreInfo;
+use super::streamlines::FibreInfo;
 use super::numbers::Type;
 use super::polydata::{Array, Polydata};
 use super::{Error, Space};

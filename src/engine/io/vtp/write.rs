@@ -1,6 +1,6 @@
 //! Writing VTP: arrays appended raw, little-endian, not compressed, in RAS.
 
-use super::super::fibres::{difference, same_values};
+use super::super::streamlines::{difference, same_values};
 use super::super::{DISCLAIMER, Error, atomic, little_endian};
 use super::read;
 use crate::compute::Control;

@@ -14,10 +14,10 @@
 // Kernel launches.
 #![allow(unsafe_code)]
 
-mod adder;
+mod all_reduce;
 mod buffers;
 mod cards;
-mod of_part;
+mod device_vectors;
 mod part;
 mod vectors;
 
@@ -32,7 +32,7 @@ use super::samples::Samples;
 use crate::compute::cuda::{self, Device};
 use crate::compute::kernels::{self, KernelFile};
 use crate::solvers::Error;
-use adder::Adder;
+use all_reduce::Adder;
 use buffers::{Buffers, Finish};
 use cudarc::driver::{CudaSlice, LaunchConfig};
 use part::{Made, Part};
@@ -69,7 +69,7 @@ fn blocks(count: u64, threads: u32) -> LaunchConfig {
 }
 
 /// The operator on graphics cards.
-pub struct OnCards {
+pub struct MultiDeviceOperator {
     pub shape: Shape,
     /// Columns of a streamline that are worked on.
     pub rank: usize,
@@ -86,14 +86,14 @@ struct Held {
     adder: Adder,
 }
 
-impl fmt::Debug for OnCards {
+impl fmt::Debug for MultiDeviceOperator {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let devices: Vec<_> = self.parts.iter().map(Part::device).collect();
         write!(f, "{:?} on {devices:?}", self.shape)
     }
 }
 
-impl OnCards {
+impl MultiDeviceOperator {
     /// `mixed`: fewer columns that do for all of the streamlines', and the responses that are left. `places`: the
     /// card of each slab; `None`: as many cards as are worth it.
     pub fn new(
@@ -253,7 +253,7 @@ impl Sent {
 }
 
 /// With vectors in memory.
-impl OnCards {
+impl MultiDeviceOperator {
     fn sent(&self, x: Option<&[f32]>, y: Option<&[f32]>) -> Result<Vec<Sent>, cuda::Error> {
         let each = self.parts.iter();
         each.map(|part| Sent::new(part, x, y)).collect()

@@ -2,7 +2,7 @@
 
 use super::cylinder::Gamma;
 use super::model::{Intra, Model, Zeppelin};
-use super::operator::{Precision, Way};
+use super::operator::{Precision, OperatorKind};
 use super::samples::Switches;
 use super::solver::Stop;
 use crate::parameters::{
@@ -23,7 +23,7 @@ pub struct Params {
     pub group: f32,
     pub stop: Stop,
     /// `None`: whichever takes less work.
-    pub way: Option<Way>,
+    pub way: Option<OperatorKind>,
     /// On a graphics card.
     pub precision: Precision,
     /// Fits a model that the scan does not determine.
@@ -507,22 +507,22 @@ impl Parameters for Params {
                     key: "factorised",
                     label: "Harmonics",
                     help: "In spherical harmonics",
-                    is: |p| p.way == Some(Way::Factorised),
-                    choose: |p| p.way = Some(Way::Factorised),
+                    is: |p| p.way == Some(OperatorKind::Factorised),
+                    choose: |p| p.way = Some(OperatorKind::Factorised),
                 },
                 Choice {
                     key: "dense",
                     label: "Look-up table",
                     help: "By a look-up table of 65536 directions: the same",
-                    is: |p| matches!(p.way, Some(Way::Dense { side }) if side != COARSE),
-                    choose: |p| p.way = Some(Way::Dense { side: 256 }),
+                    is: |p| matches!(p.way, Some(OperatorKind::Dense { side }) if side != COARSE),
+                    choose: |p| p.way = Some(OperatorKind::Dense { side: 256 }),
                 },
                 Choice {
                     key: "coarse",
                     label: "Coarse table",
                     help: "By one of 4096, which are within 2.4°: quicker where voxels hold few segments",
-                    is: |p| p.way == Some(Way::Dense { side: COARSE }),
-                    choose: |p| p.way = Some(Way::Dense { side: COARSE }),
+                    is: |p| p.way == Some(OperatorKind::Dense { side: COARSE }),
+                    choose: |p| p.way = Some(OperatorKind::Dense { side: COARSE }),
                 },
             ]),
             unused: used,

@@ -1,10 +1,10 @@
 //! All that comes before the first iteration: the checks, each with one sentence, and what is built once.
 
-use super::cuda::OnCards;
+use super::cuda::MultiDeviceOperator;
 use super::cylinder::Timing;
 use super::dictionary::{Dictionary, Options, estimate};
 use super::model::{Intra, Responses};
-use super::operator::{Operator, Shape, Way};
+use super::operator::{Operator, Shape, OperatorKind};
 use super::parameters::Params;
 use super::samples::{Samples, Switches, anisotropic};
 use super::solver::Metric;
@@ -34,7 +34,7 @@ pub struct Inputs<'a> {
 
 /// What it will take.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Demand {
+pub struct MemoryDemand {
     /// Records, at most and nearly.
     pub segments: u64,
     pub bytes: u64,
@@ -42,7 +42,7 @@ pub struct Demand {
     pub on_card: u64,
 }
 
-impl Demand {
+impl MemoryDemand {
     /// Whether so much memory, bytes, is enough.
     pub fn check(&self, streamlines: usize, memory: Option<u64>) -> Result<(), Error> {
         let Some(free) = memory.filter(|free| self.bytes > *free) else {
@@ -70,7 +70,7 @@ pub struct Prepared {
     pub metric: Metric,
     /// Measured, in the order of the operator's rows.
     pub y: Vec<f32>,
-    pub demand: Demand,
+    pub demand: MemoryDemand,
     /// The number of the graphics card that it was built for, or of the first of several.
     card: Option<usize>,
 }
@@ -192,7 +192,7 @@ impl Inputs<'_> {
     }
 
     /// Records and bytes, the vectors of the solver among them; without peaks as if each voxel had one.
-    pub fn demand(&self, params: &Params, samples: &Samples, devices: &[Device]) -> Demand {
+    pub fn demand(&self, params: &Params, samples: &Samples, devices: &[Device]) -> MemoryDemand {
         let grid = &self.scan.grid;
         let estimate = estimate(self.tractogram, grid, params.blur_mm);
         let voxels = self.mask.map_or(grid.voxel_count(), Mask::count) as u64;
@@ -216,10 +216,10 @@ impl Inputs<'_> {
         };
         // Signals, residual, four A x; eight vectors of unknowns; sums of the threads.
         let vectors = 4 * (7 * rows + 8 * columns + sums);
-        Demand {
+        MemoryDemand {
             segments: estimate.segments,
             bytes: estimate.bytes + vectors,
-            on_card: OnCards::needs(estimate.segments, shape, samples.shells.len(), devices),
+            on_card: MultiDeviceOperator::needs(estimate.segments, shape, samples.shells.len(), devices),
         }
     }
 }
@@ -351,7 +351,7 @@ impl Prepared {
         let signals = samples.signals(&scan, &dictionary.voxels, &switches);
         control.check()?;
         let operator = match (devices, params.way) {
-            (Some(devices), None | Some(Way::Factorised)) => Operator::new_on_cards(
+            (Some(devices), None | Some(OperatorKind::Factorised)) => Operator::new_on_cards(
                 &dictionary,
                 &responses,
                 &samples,

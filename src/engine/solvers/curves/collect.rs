@@ -1,7 +1,7 @@
 //! Curves of many parts, put together as one output in the order of the parts.
 
-use super::regions::Gates;
-use super::{Fate, Output, StopReason};
+use super::regions::RegionTests;
+use super::{SeedOutcome, Output, StopReason};
 use crate::compute::memory::{self, Shortage, zeroed};
 use crate::data::Tractogram;
 use bytemuck::Pod;
@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 /// Curves, one after the other.
 #[derive(Default)]
-pub struct Lines {
+pub struct CurvePart {
     pub points: Vec<[f32; 3]>,
     pub lengths: Vec<u32>,
     pub stops: Vec<[StopReason; 2]>,
@@ -22,7 +22,7 @@ pub struct Lines {
     pub measures: Vec<f32>,
 }
 
-impl Lines {
+impl CurvePart {
     pub fn count(&self) -> usize {
         self.lengths.len()
     }
@@ -30,9 +30,9 @@ impl Lines {
 
 /// What became of the seeds of one part.
 #[derive(Default)]
-pub struct Joined {
-    pub kept: Lines,
-    pub missed: Lines,
+pub struct JoinedCurves {
+    pub kept: CurvePart,
+    pub missed: CurvePart,
     pub fates: [u64; 6],
     pub stops: [u64; StopReason::COUNT],
     pub per_target: Vec<u64>,
@@ -41,8 +41,8 @@ pub struct Joined {
     all_targets: bool,
 }
 
-impl Joined {
-    pub fn new(gates: &Gates) -> Self {
+impl JoinedCurves {
+    pub fn new(gates: &RegionTests) -> Self {
         Self {
             per_target: vec![0; gates.targets],
             all_targets: gates.all_targets,
@@ -52,7 +52,7 @@ impl Joined {
 
     /// Curves whose seed allows no start.
     pub fn no_start(&mut self, curves: u64) {
-        self.fates[Fate::NoStart as usize] += curves;
+        self.fates[SeedOutcome::NoStart as usize] += curves;
     }
 
     /// Counts the targets at the two ends of a curve that is kept, one at both ends once.
@@ -76,9 +76,9 @@ const GATHER: &str = "Putting the curves together";
 
 /// One output in the order of the parts, whose curves have a connectivity measure if they are `measured`; needs
 /// the backend's threads installed.
-pub fn gather(parts: Vec<Joined>, gates: &Gates, measured: bool) -> Result<Output, Shortage> {
+pub fn gather(parts: Vec<JoinedCurves>, gates: &RegionTests, measured: bool) -> Result<Output, Shortage> {
     let lines = parts.iter().flat_map(|p| [&p.kept, &p.missed]);
-    let bytes = |l: &Lines| 16 * l.points.len() as u64 + 28 * l.count() as u64;
+    let bytes = |l: &CurvePart| 16 * l.points.len() as u64 + 28 * l.count() as u64;
     memory::claim(GATHER, lines.map(bytes).sum())?;
     let mut output = Output {
         kept: Tractogram::empty(),
@@ -112,15 +112,15 @@ pub fn gather(parts: Vec<Joined>, gates: &Gates, measured: bool) -> Result<Outpu
     Ok(output)
 }
 
-fn tractogram(parts: Vec<Lines>, with_targets: bool, measured: bool) -> Tractogram {
+fn tractogram(parts: Vec<CurvePart>, with_targets: bool, measured: bool) -> Tractogram {
     let offsets: Arc<[u64]> = std::iter::once(0)
         .chain(parts.iter().flat_map(|p| &p.lengths).scan(0, |end, &n| {
             *end += u64::from(n);
             Some(*end)
         }))
         .collect();
-    let per_line = |value: fn(&Lines, usize) -> f32| -> Arc<[f32]> {
-        let of = |p| (0..Lines::count(p)).map(move |i| value(p, i));
+    let per_line = |value: fn(&CurvePart, usize) -> f32| -> Arc<[f32]> {
+        let of = |p| (0..CurvePart::count(p)).map(move |i| value(p, i));
         parts.iter().flat_map(of).collect()
     };
     let start = per_line(|p, i| f32::from(p.stops[i][0] as u8));

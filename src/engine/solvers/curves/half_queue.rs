@@ -14,7 +14,7 @@ pub struct Queue {
 }
 
 /// A half that is to be followed now.
-pub struct Turn {
+pub struct NextHalf {
     pub half: usize,
     pub start: usize,
     /// 1 forward, -1 backward.
@@ -35,12 +35,12 @@ impl Queue {
     }
 
     /// Passes over those that ended where they start.
-    pub fn take<H>(&mut self, halves: &[H], reason: impl Fn(&H) -> StopReason) -> Option<Turn> {
+    pub fn take<H>(&mut self, halves: &[H], reason: impl Fn(&H) -> StopReason) -> Option<NextHalf> {
         let ahead = halves.get(self.next..)?;
         let half = self.next + ahead.iter().position(|h| reason(h) == PENDING)?;
         self.next = half + 1;
         let forward = half.is_multiple_of(self.senses);
-        Some(Turn {
+        Some(NextHalf {
             half,
             start: half / self.senses,
             sense: if forward { 1.0 } else { -1.0 },

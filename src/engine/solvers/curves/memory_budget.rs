@@ -1,6 +1,6 @@
 //! Whether results fit in the host's memory, asked while they come.
 
-use super::collect::{Joined, Lines};
+use super::collect::{JoinedCurves, CurvePart};
 use crate::compute::memory::size;
 use crate::compute::{Cancelled, Control};
 use crate::data::words::large_count;
@@ -18,7 +18,7 @@ const BYTES_PER_LINE: u64 = 150;
 const SAMPLES: usize = 16;
 pub const SAMPLE_SHARE: usize = 32;
 
-pub struct Room<'a> {
+pub struct MemoryBudget<'a> {
     /// "streamlines", and how many seeds they have.
     what: &'static str,
     seeds: usize,
@@ -30,7 +30,7 @@ pub struct Room<'a> {
     control: &'a Control,
 }
 
-impl<'a> Room<'a> {
+impl<'a> MemoryBudget<'a> {
     /// For curves of this many seeds, in this many bytes if there is a limit.
     pub fn new(
         what: &'static str,
@@ -100,7 +100,7 @@ impl<'a> Room<'a> {
         &self,
         seeds: u64,
         steps: u64,
-        joined: impl IntoIterator<Item = &'b Joined>,
+        joined: impl IntoIterator<Item = &'b JoinedCurves>,
     ) -> Result<(), Error> {
         let done = self.done.fetch_add(seeds, Ordering::Relaxed) + seeds;
         let more = joined.into_iter().map(taken).sum();
@@ -133,8 +133,8 @@ impl<'a> Room<'a> {
 }
 
 /// Memory that a part's curves will have taken in the end, bytes.
-pub fn taken(joined: &Joined) -> u64 {
-    let of = |lines: &Lines| {
+pub fn taken(joined: &JoinedCurves) -> u64 {
+    let of = |lines: &CurvePart| {
         lines.points.len() as u64 * BYTES_PER_POINT + lines.count() as u64 * BYTES_PER_LINE
     };
     of(&joined.kept) + of(&joined.missed)

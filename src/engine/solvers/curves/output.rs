@@ -85,7 +85,7 @@ keyed!(StopReason {
 /// The fate of a seed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[repr(u8)]
-pub enum Fate {
+pub enum SeedOutcome {
     Kept = 0,
     /// There are targets and it reached none.
     MissedTargets = 1,

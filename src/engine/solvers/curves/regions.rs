@@ -1,6 +1,6 @@
 //! Where a streamline meets the regions, exactly on its segments.
 
-use super::{Fate, Match, Params, StopReason};
+use super::{SeedOutcome, Match, Params, StopReason};
 use crate::data::{Grid, Mask, Region, Role, Shape};
 use glam::{DVec3, I64Vec3};
 
@@ -172,7 +172,7 @@ impl Gate<'_> {
 }
 
 /// All regions but the seeds, ready for tests on segments.
-pub struct Gates<'a> {
+pub struct RegionTests<'a> {
     pub gates: Vec<Gate<'a>>,
     /// Streamlines stay in the union of these, if there are any.
     masks: Vec<Solid<'a>>,
@@ -183,7 +183,7 @@ pub struct Gates<'a> {
     any_include: bool,
 }
 
-impl<'a> Gates<'a> {
+impl<'a> RegionTests<'a> {
     pub fn new(regions: &'a [Region], step_mm: f64, params: &Params) -> Self {
         let all_targets = params.targets == Match::All;
         let mut targets = 0;
@@ -296,7 +296,7 @@ impl<'a> Gates<'a> {
     }
 
     /// What becomes of a curve that may have `reached` a target, by the other gates it meets.
-    pub fn fate(&self, reached: bool, meets: impl Fn(usize) -> bool) -> Fate {
+    pub fn fate(&self, reached: bool, meets: impl Fn(usize) -> bool) -> SeedOutcome {
         let met = |effect| {
             let gates = self.gates.iter().enumerate();
             let gates = gates.filter(move |(_, g)| g.effect == effect);
@@ -311,13 +311,13 @@ impl<'a> Gates<'a> {
             false => met(Effect::Include).all(|met| met),
         };
         if !reached {
-            Fate::MissedTargets
+            SeedOutcome::MissedTargets
         } else if !included {
-            Fate::MissedInclude
+            SeedOutcome::MissedInclude
         } else if met(Effect::Exclude).any(|met| met) {
-            Fate::TouchedExclude
+            SeedOutcome::TouchedExclude
         } else {
-            Fate::Kept
+            SeedOutcome::Kept
         }
     }
 }

@@ -4,18 +4,18 @@
 use super::field::{Cubic, Sampler, Trilinear};
 use super::follow::Follow;
 use super::join;
-use super::journey::{Halves, Rules};
-use super::medium::Medium;
+use super::half_ray::{RayHalves, HalfRayRules};
+use super::ray_metric::RayMetric;
 use super::start::{Rays, Start, starts};
 use super::{Form, Output, Params, paper};
 use crate::compute::{Cancelled, Control, simd};
 use crate::data::Region;
 use crate::solvers::Error;
 use crate::solvers::curves::Interpolation;
-use crate::solvers::curves::collect::{Joined, gather};
+use crate::solvers::curves::collect::{JoinedCurves, gather};
 use crate::solvers::curves::half_queue::senses;
-use crate::solvers::curves::memory_budget::{Room, taken};
-use crate::solvers::curves::regions::Gates;
+use crate::solvers::curves::memory_budget::{MemoryBudget, taken};
+use crate::solvers::curves::regions::RegionTests;
 use crate::solvers::curves::seeding::{MAX_SEEDS, Seeds};
 use rayon::prelude::*;
 use std::ops::Range;
@@ -23,7 +23,7 @@ use std::sync::Arc;
 
 /// Needs the backend's threads installed.
 pub fn shoot(
-    medium: &Medium,
+    medium: &RayMetric,
     regions: &[Region],
     params: &Params,
     memory: Option<u64>,
@@ -31,14 +31,14 @@ pub fn shoot(
 ) -> Result<Output, Error> {
     let seeds = Seeds::new(&medium.field, regions, &params.walk, control)?;
     check_rays(seeds.len(), params.directions.count())?;
-    let gates = Gates::new(regions, params.longest_step_mm(medium), &params.walk);
+    let gates = RegionTests::new(regions, params.longest_step_mm(medium), &params.walk);
     let job = Job {
         medium,
         seeds: &seeds,
         gates: &gates,
         params,
-        rules: Rules::new(medium, params),
-        room: Room::new("rays", seeds.len(), memory, control),
+        rules: HalfRayRules::new(medium, params),
+        room: MemoryBudget::new("rays", seeds.len(), memory, control),
         control,
     };
     let joined = match (params.form, medium.interpolation) {
@@ -69,9 +69,9 @@ pub fn shoot(
 /// All rays at their seeds, how many cannot start, and the number of seeds. Needs the backend's
 /// threads installed.
 pub fn rays(
-    medium: &Medium,
+    medium: &RayMetric,
     regions: &[Region],
-    gates: &Gates,
+    gates: &RegionTests,
     params: &Params,
     control: &Control,
 ) -> Result<(Rays, u64, u64), Error> {
@@ -115,20 +115,20 @@ fn check_rays(seeds: usize, directions: usize) -> Result<(), Error> {
 }
 
 struct Job<'a> {
-    medium: &'a Medium,
+    medium: &'a RayMetric,
     seeds: &'a Seeds<'a>,
-    gates: &'a Gates<'a>,
+    gates: &'a RegionTests<'a>,
     params: &'a Params,
-    rules: Rules,
-    room: Room<'a>,
+    rules: HalfRayRules,
+    room: MemoryBudget<'a>,
     control: &'a Control,
 }
 
 impl Job<'_> {
     fn run(
         &self,
-        follow: impl Fn(&[Start]) -> Result<Halves, Cancelled> + Sync,
-    ) -> Result<Vec<Joined>, Error> {
+        follow: impl Fn(&[Start]) -> Result<RayHalves, Cancelled> + Sync,
+    ) -> Result<Vec<JoinedCurves>, Error> {
         let count = self.seeds.len();
         let directions = self.params.directions.count();
         self.control
@@ -160,11 +160,11 @@ impl Job<'_> {
     fn chunk(
         &self,
         range: Range<usize>,
-        follow: impl Fn(&[Start]) -> Result<Halves, Cancelled>,
-    ) -> Result<Joined, Cancelled> {
+        follow: impl Fn(&[Start]) -> Result<RayHalves, Cancelled>,
+    ) -> Result<JoinedCurves, Cancelled> {
         self.control.check()?;
         let directions = self.params.directions.count();
-        let mut joined = Joined::new(self.gates);
+        let mut joined = JoinedCurves::new(self.gates);
         let mut begun: Vec<(usize, [f32; 3])> = Vec::new();
         let mut all: Vec<Start> = Vec::new();
         for seed in range {
@@ -190,7 +190,7 @@ impl Job<'_> {
         Ok(joined)
     }
 
-    fn follow<S: Sampler>(&self, sampler: &S, starts: &[Start]) -> Result<Halves, Cancelled> {
+    fn follow<S: Sampler>(&self, sampler: &S, starts: &[Start]) -> Result<RayHalves, Cancelled> {
         simd::dispatch(Follow {
             sampler,
             rules: &self.rules,

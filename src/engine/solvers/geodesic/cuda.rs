@@ -14,20 +14,20 @@ mod prepare;
 use batch::Summary;
 pub use prepare::prepare;
 
-use super::journey::Rules;
-use super::medium::{Medium, Precision};
+use super::half_ray::HalfRayRules;
+use super::ray_metric::{RayMetric, Precision};
 use super::start::{Rays, Start};
 use super::{Form, Output, Params, cpu};
 use crate::compute::cuda::{self, Device};
 use crate::compute::{Backend, Control, kernels};
 use crate::data::Region;
 use crate::solvers::Error;
-use crate::solvers::curves::collect::{Joined, gather};
+use crate::solvers::curves::collect::{JoinedCurves, gather};
 use crate::solvers::curves::cuda::BLOCK;
 use crate::solvers::curves::cuda::regions::Regions;
 use crate::solvers::curves::half_queue::senses;
-use crate::solvers::curves::memory_budget::{Room, SAMPLE_SHARE, taken};
-use crate::solvers::curves::regions::Gates;
+use crate::solvers::curves::memory_budget::{MemoryBudget, SAMPLE_SHARE, taken};
+use crate::solvers::curves::regions::RegionTests;
 use crate::solvers::curves::{Integrator, Interpolation};
 use bytemuck::{Pod, Zeroable};
 use cudarc::driver::{CudaSlice, DeviceRepr, LaunchConfig, PushKernelArg as _};
@@ -84,7 +84,7 @@ unsafe impl DeviceRepr for KernelRules {}
 
 impl KernelRules {
     /// Of no ray yet.
-    fn new(medium: &Medium) -> Self {
+    fn new(medium: &RayMetric) -> Self {
         Self {
             shape: medium.shape.map(|n| n as u32),
             stride: medium.strides().map(|n| n as u32),
@@ -96,15 +96,15 @@ impl KernelRules {
 }
 
 pub fn shoot(
-    medium: &Medium,
+    medium: &RayMetric,
     regions: &[Region],
     params: &Params,
     memory: Option<u64>,
     backend: &Backend,
     control: &Control,
 ) -> Result<Output, Error> {
-    let gates = Gates::new(regions, params.longest_step_mm(medium), &params.walk);
-    let rules = Rules::new(medium, params);
+    let gates = RegionTests::new(regions, params.longest_step_mm(medium), &params.walk);
+    let rules = HalfRayRules::new(medium, params);
     let (rays, no_start, seeds) =
         backend.install(|| cpu::rays(medium, regions, &gates, params, control))?;
     let directions = params.directions.count() as u64;
@@ -117,7 +117,7 @@ pub fn shoot(
         rules: &rules,
         params,
         rays: &rays,
-        room: Room::new("rays", seeds as usize, memory, control),
+        room: MemoryBudget::new("rays", seeds as usize, memory, control),
         control,
         backend,
     };
@@ -131,7 +131,7 @@ pub fn shoot(
         joined.extend(shard.joined);
         kernel_ms = [0, 1].map(|i| kernel_ms[i].max(shard.kernel_ms[i]));
     }
-    let mut none = Joined::new(&gates);
+    let mut none = JoinedCurves::new(&gates);
     none.no_start(no_start);
     joined.push(none);
     Ok(Output {
@@ -144,19 +144,19 @@ pub fn shoot(
 }
 
 struct Job<'a> {
-    medium: &'a Medium,
+    medium: &'a RayMetric,
     regions: &'a [Region],
-    gates: &'a Gates<'a>,
-    rules: &'a Rules,
+    gates: &'a RegionTests<'a>,
+    rules: &'a HalfRayRules,
     params: &'a Params,
     rays: &'a Rays,
-    room: Room<'a>,
+    room: MemoryBudget<'a>,
     control: &'a Control,
     backend: &'a Backend,
 }
 
 struct Shard {
-    joined: Vec<Joined>,
+    joined: Vec<JoinedCurves>,
     /// Following, gathering.
     kernel_ms: [f64; 2],
 }
@@ -171,7 +171,7 @@ struct OnCard {
 }
 
 /// The medium's records, as the kernels read them.
-fn records(device: &Device, medium: &Medium) -> Result<Arc<CudaSlice<u32>>, cuda::Error> {
+fn records(device: &Device, medium: &RayMetric) -> Result<Arc<CudaSlice<u32>>, cuda::Error> {
     device.cached(medium.id(), "records", || -> Vec<u32> {
         match medium.precision {
             Precision::Single => bytemuck::cast_slice(&medium.records).to_vec(),
@@ -190,7 +190,7 @@ fn records(device: &Device, medium: &Medium) -> Result<Arc<CudaSlice<u32>>, cuda
 /// All cells as polynomials.
 fn cells(
     device: &Device,
-    medium: &Medium,
+    medium: &RayMetric,
     records: &CudaSlice<u32>,
 ) -> Result<Arc<CudaSlice<u32>>, cuda::Error> {
     // One begins before the first sample.
@@ -203,7 +203,7 @@ fn cells(
 /// What a kernel makes of the records: this many words for each of a grid.
 fn made(
     device: &Device,
-    medium: &Medium,
+    medium: &RayMetric,
     kernel: &str,
     words: usize,
     shape: [usize; 3],
@@ -238,7 +238,7 @@ fn made(
 }
 
 /// Makes what rays will look at in a medium that is prepared on this card; milliseconds.
-pub fn ready(device: &Device, medium: &Medium) -> Result<f32, cuda::Error> {
+pub fn ready(device: &Device, medium: &RayMetric) -> Result<f32, cuda::Error> {
     let records = records(device, medium)?;
     let (_, ms) = device.elapsed(|| cells(device, medium, &records))?;
     Ok(ms)

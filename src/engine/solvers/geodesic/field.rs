@@ -3,7 +3,7 @@
 //! Between the outer voxel centres and the faces D is continued as a constant: its derivative
 //! across is 0 there.
 
-use super::medium::{FA, Medium};
+use super::ray_metric::{FA, RayMetric};
 use crate::compute::Lanes;
 use crate::compute::simd::{self, Kernel, prefetch};
 use crate::solvers::curves::cells::{Axis, INSIDE, Record};
@@ -96,7 +96,7 @@ pub struct Lattice {
 }
 
 impl Lattice {
-    fn new(medium: &Medium) -> Self {
+    fn new(medium: &RayMetric) -> Self {
         let voxels = medium.field.grid.shape;
         Self {
             axes: [0, 1, 2].map(|a| Axis::new(medium.shape[a], voxels[a])),
@@ -226,7 +226,7 @@ impl Default for Polynomials {
 const ALL_CORNERS: u8 = 0xFF;
 
 impl<'a> Trilinear<'a> {
-    pub fn new(medium: &'a Medium) -> Self {
+    pub fn new(medium: &'a RayMetric) -> Self {
         Self {
             lattice: Lattice::new(medium),
             records: &medium.records,
@@ -435,7 +435,7 @@ pub struct Cubic<'a> {
 }
 
 impl<'a> Cubic<'a> {
-    pub fn new(medium: &'a Medium) -> Self {
+    pub fn new(medium: &'a RayMetric) -> Self {
         Self {
             lattice: Lattice::new(medium),
             records: &medium.records,

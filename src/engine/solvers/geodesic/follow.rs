@@ -1,12 +1,12 @@
 //! Follows many half rays, eight at a time: a lane whose ray stopped takes the next.
 
 use super::field::{ALL_LANES, Cells, Lane, Sampler, Slope, Vector};
-use super::journey::{Halves, Journey, Rules, Step};
+use super::half_ray::{RayHalves, HalfRay, HalfRayRules, Step};
 use super::start::Start;
 use crate::compute::simd::Kernel;
 use crate::compute::{Cancelled, Control};
 use crate::solvers::curves::half_queue::{LANES, Queue, senses};
-use crate::solvers::curves::regions::Gates;
+use crate::solvers::curves::regions::RegionTests;
 use crate::solvers::curves::{Integrator, StopReason};
 
 #[inline(always)]
@@ -113,7 +113,7 @@ fn one<const FMA: bool>(slope: Slope<FMA>, p: &Vector<FMA>) -> Mean<FMA> {
 }
 
 #[inline(always)]
-fn rate<const FMA: bool>(rules: &Rules, slope: Slope<FMA>, p: &Vector<FMA>) -> Mean<FMA> {
+fn rate<const FMA: bool>(rules: &HalfRayRules, slope: Slope<FMA>, p: &Vector<FMA>) -> Mean<FMA> {
     let per_mm = one_by_length::<FMA>(&in_mm::<FMA>(&rules.root, &slope.x));
     Mean {
         riemann: dot::<FMA>(p, &slope.x).sqrt() * per_mm,
@@ -126,7 +126,7 @@ fn rate<const FMA: bool>(rules: &Rules, slope: Slope<FMA>, p: &Vector<FMA>) -> M
 #[inline(always)]
 fn rate_ahead<S: Sampler, const FMA: bool>(
     sampler: &S,
-    rules: &Rules,
+    rules: &HalfRayRules,
     at: (&mut S::Cache, &mut Cells<FMA>),
     state: &State<FMA>,
     from: &Mean<FMA>,
@@ -141,7 +141,7 @@ fn rate_ahead<S: Sampler, const FMA: bool>(
 #[inline(always)]
 fn mean_rate<S: Sampler, const FMA: bool>(
     sampler: &S,
-    rules: &Rules,
+    rules: &HalfRayRules,
     at: (&mut S::Cache, &mut Cells<FMA>),
     state: &State<FMA>,
 ) -> Mean<FMA> {
@@ -173,8 +173,8 @@ fn mean_rate<S: Sampler, const FMA: bool>(
 
 pub struct Follow<'a, S> {
     pub sampler: &'a S,
-    pub rules: &'a Rules,
-    pub gates: &'a Gates<'a>,
+    pub rules: &'a HalfRayRules,
+    pub gates: &'a RegionTests<'a>,
     pub starts: &'a [Start],
     pub both_ways: bool,
     pub control: &'a Control,
@@ -189,7 +189,7 @@ fn lane_of<const FMA: bool>(v: &Vector<FMA>, lane: usize) -> [f32; 3] {
 }
 
 impl<S: Sampler> Kernel for Follow<'_, S> {
-    type Output = Result<Halves, Cancelled>;
+    type Output = Result<RayHalves, Cancelled>;
 
     #[inline(always)]
     fn run<const FMA: bool>(self) -> Self::Output {
@@ -198,7 +198,7 @@ impl<S: Sampler> Kernel for Follow<'_, S> {
         let rules = self.rules;
         let mut halves = self.at_seeds();
         let mut queue = Queue::new(self.both_ways);
-        let mut journeys: [Journey; LANES] = std::array::from_fn(|_| Journey::new(IDLE, [0.0; 3]));
+        let mut journeys: [HalfRay; LANES] = std::array::from_fn(|_| HalfRay::new(IDLE, [0.0; 3]));
         let (mut cache, mut cells) = (S::Cache::default(), Cells::default());
         let mut state = State {
             x: [Lane::ZERO; 3],
@@ -344,8 +344,8 @@ fn first(due: &[u64; LANES], running: u32) -> u64 {
 impl<S: Sampler> Follow<'_, S> {
     /// All halves, with what their seeds meet: one that starts in a target or a terminate region is
     /// finished.
-    fn at_seeds(&self) -> Halves {
-        let mut halves = Halves::default();
+    fn at_seeds(&self) -> RayHalves {
+        let mut halves = RayHalves::default();
         for start in self.starts {
             let half = self.rules.at_seed(start.x, self.gates);
             halves
@@ -359,9 +359,9 @@ impl<S: Sampler> Follow<'_, S> {
     fn board<const FMA: bool>(
         &self,
         lane: usize,
-        journey: &mut Journey,
+        journey: &mut HalfRay,
         queue: &mut Queue,
-        halves: &Halves,
+        halves: &RayHalves,
         state: &mut State<FMA>,
     ) -> bool {
         let Some(turn) = queue.take(&halves.halves, |half| half.reason) else {

@@ -1,10 +1,10 @@
 //! Joins the halves of each ray, decides its fate, and makes tractograms of them.
 
-use super::journey::{Half, Halves, measure};
-use crate::solvers::curves::collect::{Joined, MISSED_EVERY};
+use super::half_ray::{RayHalf, RayHalves, measure};
+use crate::solvers::curves::collect::{JoinedCurves, MISSED_EVERY};
 use crate::solvers::curves::half_queue::senses;
-use crate::solvers::curves::regions::Gates;
-use crate::solvers::curves::{Fate, Params, StopReason};
+use crate::solvers::curves::regions::RegionTests;
+use crate::solvers::curves::{SeedOutcome, Params, StopReason};
 
 /// Whether a ray that missed is: by its number, so that the choice does not depend on the others,
 /// scattered over it, so that no direction of the fan is preferred.
@@ -18,13 +18,13 @@ pub type Ray = (usize, u32, [f32; 3]);
 
 /// What joining needs to know besides the halves.
 pub struct Rules<'a> {
-    pub gates: &'a Gates<'a>,
+    pub gates: &'a RegionTests<'a>,
     pub both_ways: bool,
     pub min_length_mm: f32,
 }
 
 impl<'a> Rules<'a> {
-    pub fn new(gates: &'a Gates<'a>, walk: &Params) -> Self {
+    pub fn new(gates: &'a RegionTests<'a>, walk: &Params) -> Self {
         Self {
             gates,
             both_ways: walk.both_ways,
@@ -34,14 +34,14 @@ impl<'a> Rules<'a> {
 }
 
 impl Rules<'_> {
-    fn fate(&self, head: &Half, tail: &Half) -> Fate {
+    fn fate(&self, head: &RayHalf, tail: &RayHalf) -> SeedOutcome {
         let reached = head.target.or(tail.target).is_some();
         let met = head.met | tail.met;
         let fate = self.gates.fate(reached, |gate| met >> gate & 1 == 1);
         let length_mm = head.length_mm + tail.length_mm;
         let short = head.count + tail.count == 0 || length_mm < self.min_length_mm;
-        if fate == Fate::Kept && short {
-            Fate::TooShort
+        if fate == SeedOutcome::Kept && short {
+            SeedOutcome::TooShort
         } else {
             fate
         }
@@ -49,8 +49,8 @@ impl Rules<'_> {
 }
 
 /// The end at the seed of a ray that went one way.
-fn seed_end(tail: &Half) -> Half {
-    Half {
+fn seed_end(tail: &RayHalf) -> RayHalf {
+    RayHalf {
         count: 0,
         steps: 0,
         length_mm: 0.0,
@@ -65,17 +65,17 @@ fn seed_end(tail: &Half) -> Half {
 /// to its seed to the end of the tail.
 pub struct Ends {
     pub missed: bool,
-    pub head: Half,
-    pub tail: Half,
+    pub head: RayHalf,
+    pub tail: RayHalf,
 }
 
-impl Joined {
+impl JoinedCurves {
     /// Counts ray number `ray` of seed point `seed`, the forward half first; unless nobody asks for its
     /// points, adds all but these to the lines.
     pub fn count_ray(
         &mut self,
         (ray, seed): (usize, u32),
-        halves: &[Half],
+        halves: &[RayHalf],
         rules: &Rules,
     ) -> Option<Ends> {
         let mut tail = *halves.first()?;
@@ -85,17 +85,17 @@ impl Joined {
         self.stops[head.reason as usize] += 1;
         let fate = rules.fate(&head, &tail);
         // A ray that reached a target ends in it; with one at both ends, in the first named.
-        let last = |half: &Half| half.target.unwrap_or(u32::MAX);
+        let last = |half: &RayHalf| half.target.unwrap_or(u32::MAX);
         if last(&head) < last(&tail) {
             std::mem::swap(&mut head, &mut tail);
         }
         let length_mm = head.length_mm + tail.length_mm;
         self.fates[fate as usize] += 1;
         let shown = is_shown(ray) && head.count + tail.count > 0;
-        let missed = fate == Fate::MissedTargets;
+        let missed = fate == SeedOutcome::MissedTargets;
         let lines = match fate {
-            Fate::Kept => &mut self.kept,
-            Fate::MissedTargets if shown => &mut self.missed,
+            SeedOutcome::Kept => &mut self.kept,
+            SeedOutcome::MissedTargets if shown => &mut self.missed,
             _ => return None,
         };
         lines.lengths.push(head.count + 1 + tail.count);
@@ -116,7 +116,7 @@ impl Joined {
         &mut self,
         ray: (usize, u32),
         at: [f32; 3],
-        halves: &Halves,
+        halves: &RayHalves,
         first: usize,
         rules: &Rules,
     ) {
@@ -130,7 +130,7 @@ impl Joined {
         } else {
             &mut self.kept
         };
-        let points = |half: &Half| half.first..half.first + half.count as usize;
+        let points = |half: &RayHalf| half.first..half.first + half.count as usize;
         // In the seed's own point the measure is that of its neighbour.
         let near_seed = if tail.count > 0 { &tail } else { &head };
         lines

@@ -40,15 +40,15 @@ mod directions;
 mod field;
 mod follow;
 mod join;
-mod journey;
-mod medium;
+mod half_ray;
+mod ray_metric;
 mod paper;
 mod parameters;
 mod rank;
 mod start;
 
 pub use composite::{DirectionKind, DirectionParts, SharpeningParts};
-pub use medium::{Medium, Precision, Sharpening};
+pub use ray_metric::{RayMetric, Precision, Sharpening};
 pub use paper::{PAIRS, christoffel};
 pub use parameters::{DEFAULT_ALPHA, DEFAULT_CUT, DEFAULT_SHARPENING, MediumRecipe, Params, Rays};
 pub use rank::{Cut, rank};
@@ -96,7 +96,7 @@ pub enum Directions {
 
 impl Params {
     /// No step is longer: those of equal parameter end before they are.
-    fn longest_step_mm(&self, medium: &Medium) -> f64 {
+    fn longest_step_mm(&self, medium: &RayMetric) -> f64 {
         let asked_mm = self.walk.step_mm;
         match self.form {
             Form::Hamiltonian => asked_mm,
@@ -125,7 +125,7 @@ pub struct Output {
 /// Shoots rays from the regions with role seed (the whole mask if none) and filters by the others.
 /// The result holds every ray that passes the regions; [`rank`] cuts it by the measure.
 pub fn shoot(
-    medium: &Medium,
+    medium: &RayMetric,
     regions: &[Region],
     params: &Params,
     backend: &Backend,
@@ -136,7 +136,7 @@ pub fn shoot(
 
 /// As [`shoot`]; stops with a sentence when the rays take more than this much memory, in bytes.
 pub fn shoot_within(
-    medium: &Medium,
+    medium: &RayMetric,
     regions: &[Region],
     params: &Params,
     memory: Option<u64>,
@@ -154,7 +154,7 @@ pub fn shoot_within(
 }
 
 /// One sentence about the first thing that makes no sense.
-fn check(medium: &Medium, regions: &[Region], params: &Params) -> Result<(), String> {
+fn check(medium: &RayMetric, regions: &[Region], params: &Params) -> Result<(), String> {
     curves::check(&medium.field, regions, &params.walk)?;
     params.check().map_err(|e| e.to_string())?;
     if params.form == Form::Christoffel && medium.interpolation != Interpolation::Trilinear {

@@ -8,14 +8,14 @@
 //! depends on nothing that was passed over. For comparison, not for use.
 
 use super::Params;
-use super::journey::{End, Halves, Journey, Rules, Step};
-use super::medium::{FA, Medium};
+use super::half_ray::{End, RayHalves, HalfRay, HalfRayRules, Step};
+use super::ray_metric::{FA, RayMetric};
 use super::start::Start;
 use crate::compute::{Cancelled, Control};
 use crate::solvers::curves::StopReason;
 use crate::solvers::curves::cells::{INSIDE, Record};
 use crate::solvers::curves::half_queue::PENDING;
-use crate::solvers::curves::regions::Gates;
+use crate::solvers::curves::regions::RegionTests;
 use rayon::prelude::*;
 
 /// A symmetric matrix: xx xy xz yy yz zz.
@@ -60,14 +60,14 @@ fn inverse([xx, xy, xz, yy, yz, zz]: Symmetric) -> Symmetric {
 
 /// The four fields.
 pub struct Fields<'a> {
-    medium: &'a Medium,
+    medium: &'a RayMetric,
     /// ∂G along the three voxel axes at every sample.
     slopes: Vec<[[f32; 6]; 3]>,
 }
 
 impl<'a> Fields<'a> {
     /// Central differences of the samples' inverses, one-sided where a neighbour is missing.
-    pub fn new(medium: &'a Medium, control: &Control) -> Result<Self, Cancelled> {
+    pub fn new(medium: &'a RayMetric, control: &Control) -> Result<Self, Cancelled> {
         let records = &medium.records;
         let metric = |i: usize| -> Option<Symmetric> {
             let d: Symmetric = std::array::from_fn(|k| f64::from(records[i][k]));
@@ -149,25 +149,25 @@ fn acceleration(symbols: &[Symmetric; 3], v: [f64; 3]) -> [f64; 3] {
 /// Follows rays one after the other.
 pub fn follow(
     fields: &Fields,
-    rules: &Rules,
-    gates: &Gates,
+    rules: &HalfRayRules,
+    gates: &RegionTests,
     starts: &[Start],
     params: &Params,
     control: &Control,
-) -> Result<Halves, Cancelled> {
+) -> Result<RayHalves, Cancelled> {
     let senses: &[f32] = if params.walk.both_ways {
         &[1.0, -1.0]
     } else {
         &[1.0]
     };
-    let mut halves = Halves::default();
+    let mut halves = RayHalves::default();
     for start in starts {
         for &sense in senses {
             control.check()?;
             let half = halves.halves.len();
             halves.halves.push(rules.at_seed(start.x, gates));
             if halves.halves[half].reason == PENDING {
-                let mut journey = Journey::new(half, start.x);
+                let mut journey = HalfRay::new(half, start.x);
                 let end = travel(
                     control,
                     fields,
@@ -192,12 +192,12 @@ const STEPS_PER_LOOK: u32 = 4096;
 fn travel(
     control: &Control,
     fields: &Fields,
-    rules: &Rules,
-    gates: &Gates,
+    rules: &HalfRayRules,
+    gates: &RegionTests,
     start: &Start,
     sense: f32,
-    journey: &mut Journey,
-    halves: &mut Halves,
+    journey: &mut HalfRay,
+    halves: &mut RayHalves,
 ) -> Result<End, Cancelled> {
     let h = f64::from(rules.step_mm);
     let mut x = start.x;

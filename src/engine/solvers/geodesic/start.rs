@@ -2,10 +2,10 @@
 
 use super::Params;
 use super::join::Ray;
-use super::journey::root;
-use super::medium::{FA, Medium};
+use super::half_ray::root;
+use super::ray_metric::{FA, RayMetric};
 use crate::solvers::curves::cells::{INSIDE, Record};
-use crate::solvers::curves::regions::Gates;
+use crate::solvers::curves::regions::RegionTests;
 use crate::solvers::curves::spline::cubic_weights;
 use crate::solvers::tensor_fit::eigen_symmetric;
 use glam::{DMat3, DVec3};
@@ -29,8 +29,8 @@ pub struct Rays {
 /// The rays of a seed point (world mm), in the order of the fan; `None` outside volume or mask, or
 /// below the FA limit.
 pub fn starts(
-    medium: &Medium,
-    gates: &Gates,
+    medium: &RayMetric,
+    gates: &RegionTests,
     params: &Params,
     seed: [f32; 3],
 ) -> Option<Vec<Start>> {
@@ -83,7 +83,7 @@ fn principal(d: DMat3) -> DVec3 {
 }
 
 /// The medium's record at voxel coordinates, double precision.
-fn interpolated(medium: &Medium, at: DVec3) -> [f64; 8] {
+fn interpolated(medium: &RayMetric, at: DVec3) -> [f64; 8] {
     let last = medium.shape.map(|n| (n - 1) as f64);
     let at = at.clamp(DVec3::ZERO, DVec3::from_array(last));
     let cell = [0, 1, 2].map(|a| at[a].floor().min(last[a] - 1.0));

@@ -28,7 +28,7 @@ mod joined;
 pub use joined::Joined;
 
 use super::background::Contact;
-use super::script::{Event, What};
+use super::run_history::{Event, ScriptEvent};
 use growth::{CALM, Course, Mark, NOTICED, REST_WINDOWS, Rest};
 use serde::{Deserialize, Serialize};
 
@@ -203,15 +203,15 @@ impl Alarm {
             // After the step of a sphere the growth holds the volume with the sphere, not the one before it.
             let edited = events
                 .clone()
-                .any(|e| e.step == step && matches!(e.what, What::Sphere(_)));
+                .any(|e| e.step == step && matches!(e.what, ScriptEvent::Sphere(_)));
             if step > 0 {
                 alarm.record(if edited { alarm.now } else { *inside });
                 alarm.passes();
             }
             while let Some(event) = events.next_if(|e| e.step <= step) {
                 match &event.what {
-                    What::Params(_) | What::Inputs(_) => alarm.steered(),
-                    What::Sphere(sphere) => alarm.edited(*inside, sphere.add, contact),
+                    ScriptEvent::Params(_) | ScriptEvent::Inputs(_) => alarm.steered(),
+                    ScriptEvent::Sphere(sphere) => alarm.edited(*inside, sphere.add, contact),
                 }
             }
         }

@@ -200,11 +200,11 @@ impl Field {
     }
 
     /// Voxels with |φ| below so much, those inside, and all.
-    pub fn census(&self, within: f32) -> Census {
+    pub fn census(&self, within: f32) -> BrickCounts {
         let (b, shape) = (self.brick, self.counts());
-        let mut census = Census {
+        let mut census = BrickCounts {
             all: self.grid.voxel_count() as u64,
-            ..Census::default()
+            ..BrickCounts::default()
         };
         for (i, &slot) in self.table.iter().enumerate() {
             let first = origin(i, shape, b);
@@ -331,7 +331,7 @@ impl Field {
 
 /// How many voxels.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub struct Census {
+pub struct BrickCounts {
     pub all: u64,
     pub inside: u64,
     pub near: u64,

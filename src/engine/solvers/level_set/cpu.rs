@@ -6,7 +6,7 @@
 
 use super::Count;
 use super::bricks::{Field, INSIDE, OUTSIDE, counts, origin};
-use super::row::{self, ISOTROPIC, ORTHOGONAL, Rules, SHEARED};
+use super::row::{self, ISOTROPIC, ORTHOGONAL, LevelSetRules, SHEARED};
 use super::speed::{PLANES, Speeds};
 use super::stencil::Stencil;
 use super::visit::{Kinded, Visit, spread};
@@ -43,7 +43,7 @@ pub struct Engine<const B: usize> {
     clamp: f32,
     everywhere: bool,
     kind: u8,
-    rules: Rules,
+    rules: LevelSetRules,
     /// By brick.
     table: Vec<u32>,
     /// By page; [`NONE`] for free ones and the two constants.
@@ -72,7 +72,7 @@ impl<const B: usize> Engine<B> {
             clamp: field.clamp,
             everywhere,
             kind: row::kind(stencil.kind),
-            rules: Rules::new(stencil, Visit::<B>::ROW, Visit::<B>::PLANE),
+            rules: LevelSetRules::new(stencil, Visit::<B>::ROW, Visit::<B>::PLANE),
             table: field.table.clone(),
             brick_of: vec![NONE; slots],
             neighbours: vec![[0; 27]; slots],

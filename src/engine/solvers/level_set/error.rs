@@ -1,6 +1,6 @@
 //! Errors of a level set's inputs.
 
-use super::script::MOST_STEPS;
+use super::run_history::MOST_STEPS;
 use crate::solvers::Error;
 use glam::DVec3;
 use std::fmt;

@@ -1,7 +1,7 @@
 //! A run: steps, changes by hand between them (`hand`), the way back (`back`).
 
-mod back;
-mod hand;
+mod rewind;
+mod edits;
 
 use super::Count;
 use super::alarm::{Alarm, Joined};
@@ -12,7 +12,7 @@ use super::engine::Engine;
 use super::history::{History, Packed};
 use super::parameters::{Layout, Mode, Params};
 use super::passage::Growth;
-use super::script::{Ended, Script, What};
+use super::run_history::{Ended, RunHistory, ScriptEvent};
 use super::speed::{Inputs, Speeds};
 use super::start::{Sphere, Start};
 use super::stencil::Stencil;
@@ -20,7 +20,7 @@ use crate::compute::{Backend, Control, memory};
 use crate::data::{BrickImage, ImageExporter};
 use crate::solvers::Error;
 use glam::DVec3;
-use hand::moving;
+use edits::moving;
 use rayon::prelude::*;
 use std::sync::Arc;
 
@@ -53,7 +53,7 @@ pub struct Evolution {
     begun: Vec<Sphere>,
     stencil: Stencil,
     speeds: Arc<Speeds>,
-    script: Script,
+    script: RunHistory,
     /// What all fields of this run have in common, without values.
     like: Field,
     engine: Engine,
@@ -133,7 +133,7 @@ impl Evolution {
                 begun: start.spheres.clone(),
                 stencil,
                 speeds,
-                script: Script { params: params.clone(), layout, events: Vec::new(), steps: 0 },
+                script: RunHistory { params: params.clone(), layout, events: Vec::new(), steps: 0 },
                 like,
                 engine,
                 dt: 0.0,
@@ -185,15 +185,15 @@ impl Evolution {
             .events
             .iter()
             .filter_map(|event| match event.what {
-                What::Sphere(sphere) => Some(sphere),
-                What::Params(_) | What::Inputs(_) => None,
+                ScriptEvent::Sphere(sphere) => Some(sphere),
+                ScriptEvent::Params(_) | ScriptEvent::Inputs(_) => None,
             });
         self.begun.iter().copied().chain(placed).collect()
     }
 
     /// What was done so far.
-    pub fn script(&self) -> Script {
-        Script {
+    pub fn script(&self) -> RunHistory {
+        RunHistory {
             steps: self.step(),
             ..self.script.clone()
         }

@@ -8,7 +8,7 @@ type Row<const AVX: bool> = Lanes<LANES, AVX>;
 
 /// Numbers of one step.
 #[derive(Clone, Debug)]
-pub struct Rules {
+pub struct LevelSetRules {
     pub dt: f32,
     /// Weight of the curvature, 1 − a.
     pub curvature: f32,
@@ -24,7 +24,7 @@ pub struct Rules {
     pub pace: f32,
 }
 
-impl Rules {
+impl LevelSetRules {
     pub fn new(stencil: &Stencil, row: usize, plane: usize) -> Self {
         let along = |e: [i32; 3]| {
             let step =
@@ -180,7 +180,7 @@ struct Central<const AVX: bool> {
 
 impl<const AVX: bool> Central<AVX> {
     #[inline(always)]
-    fn new<const KIND: u8, const FMA: bool>(around: &Around, rules: &Rules) -> Self {
+    fn new<const KIND: u8, const FMA: bool>(around: &Around, rules: &LevelSetRules) -> Self {
         let splat = Row::<AVX>::splat;
         let (row, plane) = (around.row, around.plane);
         let c = around.centre::<AVX>();
@@ -298,7 +298,7 @@ fn clamped<const AVX: bool>(v: Row<AVX>, clamp: f32) -> Row<AVX> {
 #[inline(always)]
 pub fn step<const KIND: u8, const EXTRA: bool, const AVX: bool, const FMA: bool>(
     around: &Around,
-    rules: &Rules,
+    rules: &LevelSetRules,
     speed: Row<AVX>,
     extra: Option<&Extra<AVX>>,
 ) -> Row<AVX> {
@@ -309,7 +309,7 @@ pub fn step<const KIND: u8, const EXTRA: bool, const AVX: bool, const FMA: bool>
 #[inline(always)]
 fn free_step<const KIND: u8, const EXTRA: bool, const AVX: bool, const FMA: bool>(
     around: &Around,
-    rules: &Rules,
+    rules: &LevelSetRules,
     speed: Row<AVX>,
     extra: Option<&Extra<AVX>>,
 ) -> Row<AVX> {
@@ -364,7 +364,7 @@ const SLOPES: [f32; 2] = [0.9, 1.1];
 #[inline(always)]
 pub fn redistance<const KIND: u8, const AVX: bool, const FMA: bool>(
     around: &Around,
-    rules: &Rules,
+    rules: &LevelSetRules,
     first: bool,
 ) -> Row<AVX> {
     let splat = Row::<AVX>::splat;
@@ -392,7 +392,7 @@ pub fn redistance<const KIND: u8, const AVX: bool, const FMA: bool>(
 #[inline(always)]
 pub fn paper<const AVX: bool, const FMA: bool>(
     around: &Around,
-    rules: &Rules,
+    rules: &LevelSetRules,
     speed: Row<AVX>,
 ) -> Row<AVX> {
     let next = free_paper::<AVX, FMA>(around, rules, unless_cut(speed));
@@ -402,7 +402,7 @@ pub fn paper<const AVX: bool, const FMA: bool>(
 #[inline(always)]
 fn free_paper<const AVX: bool, const FMA: bool>(
     around: &Around,
-    rules: &Rules,
+    rules: &LevelSetRules,
     speed: Row<AVX>,
 ) -> Row<AVX> {
     let splat = Row::<AVX>::splat;

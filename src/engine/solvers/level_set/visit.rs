@@ -1,7 +1,7 @@
 //! One pass over one brick.
 
 use super::cpu::{Pass, Report};
-use super::row::{self, Around, Extra, LANES, Rules, SHEARED};
+use super::row::{self, Around, Extra, LANES, LevelSetRules, SHEARED};
 use crate::compute::lanes::Lanes;
 use crate::compute::simd::Kernel;
 
@@ -46,7 +46,7 @@ pub fn spread(x: u32, y: usize, z: usize, brick: usize) -> u32 {
 
 pub struct Visit<'a, const B: usize> {
     pub pass: Pass,
-    pub rules: &'a Rules,
+    pub rules: &'a LevelSetRules,
     pub now: &'a [f32],
     pub neighbours: &'a [u32; 27],
     pub first: [usize; 3],

@@ -28,7 +28,7 @@ mod values;
 
 pub use fill::{Filled, fill};
 pub use parameters::{Change, DEFAULT_MOST_ML, DEFAULT_TOLERANCE, Fill};
-pub use values::{Found, Numbers, label, numbers, threshold};
+pub use values::{LabelCount, Numbers, label, numbers, threshold};
 
 use super::Error;
 use crate::compute::Control;

@@ -26,7 +26,7 @@ pub fn threshold(
 
 /// One number of a label map.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Found {
+pub struct LabelCount {
     pub number: i64,
     /// Voxels that have it.
     pub count: usize,
@@ -36,7 +36,7 @@ pub struct Found {
 
 /// The numbers of a label map but 0, ascending.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Numbers(pub Vec<Found>);
+pub struct Numbers(pub Vec<LabelCount>);
 
 /// Refuses an image of measured values.
 pub fn numbers(volume: &Volume, frame: usize, control: &Control) -> Result<Numbers, Error> {
@@ -48,7 +48,7 @@ pub fn numbers(volume: &Volume, frame: usize, control: &Control) -> Result<Numbe
     };
     let grid = &volume.grid;
     let [nx, ny, _] = grid.shape;
-    let mut found: BTreeMap<i64, Found> = BTreeMap::new();
+    let mut found: BTreeMap<i64, LabelCount> = BTreeMap::new();
     control.begin("Counting labels", grid.voxel_count() as u64);
     for (row, values) in volume.frame(frame).chunks_exact(nx).enumerate() {
         if row.is_multiple_of(256) {
@@ -81,7 +81,7 @@ pub fn numbers(volume: &Volume, frame: usize, control: &Control) -> Result<Numbe
             }
             let number = value as i64;
             let (y, z) = (row % ny, row / ny);
-            let entry = found.entry(number).or_insert(Found {
+            let entry = found.entry(number).or_insert(LabelCount {
                 number,
                 count: 0,
                 block: ([first, y, z], [last, y, z]),
@@ -101,7 +101,7 @@ pub fn numbers(volume: &Volume, frame: usize, control: &Control) -> Result<Numbe
 }
 
 /// The voxels of one number, cut to them.
-pub fn label(volume: &Volume, frame: usize, label: &Found) -> Mask {
+pub fn label(volume: &Volume, frame: usize, label: &LabelCount) -> Mask {
     let values = volume.frame(frame);
     let number = label.number as f32;
     Mask::cut_to(&volume.grid, label.block, |i| values[i] == number)

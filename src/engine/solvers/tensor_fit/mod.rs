@@ -21,19 +21,19 @@ mod cpu;
 mod design;
 mod doubts;
 pub mod eigen;
-mod given;
+mod imported;
 mod map_name;
 mod maps;
 mod parameters;
-mod wild;
+mod wild_bootstrap;
 
 pub use brain_mask::{BrainMask, MaskReport};
 pub use doubts::MOST_FLOOR_MM2_PER_S;
 pub use eigen::eigen_symmetric;
-pub use given::{given, given_mask};
+pub use imported::{given, given_mask};
 pub use map_name::FitMap;
 pub use parameters::{Method, Params};
-pub use wild::Residuals;
+pub use wild_bootstrap::Residuals;
 
 pub use super::Error;
 use crate::compute::{Backend, Control, memory};
@@ -135,7 +135,7 @@ pub fn residuals(
     let settings = check_params(params)?;
     let selection = Selection::new(gradients, params.b_range_s_per_mm2);
     let design = Design::new(gradients, &selection.used)?;
-    let bytes = wild::bytes(mask, &design);
+    let bytes = wild_bootstrap::bytes(mask, &design);
     if let Some(free) = memory.filter(|&free| bytes > free) {
         return Err(Error::Input(format!(
             "The residuals of the fit would take {} of memory, {} are free; fit within a \

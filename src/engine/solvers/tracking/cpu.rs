@@ -7,7 +7,7 @@ use super::job::{Job, Sampled};
 use crate::compute::{Cancelled, Control, simd};
 use crate::data::{Region, TensorField};
 use crate::solvers::Error;
-use crate::solvers::curves::collect::{Joined, Lines};
+use crate::solvers::curves::collect::{JoinedCurves, CurvePart};
 use crate::solvers::curves::memory_budget::taken;
 use crate::solvers::curves::{Interpolation, Output, Params};
 use crate::solvers::tensor_fit::Residuals;
@@ -45,7 +45,7 @@ pub fn bootstrap(
         let (done, all) = (repetition as u64 * seeds, repetitions as u64 * seeds);
         let more = job.run_in(&sample, params.interpolation, ("Repetitions", done, all))?;
         let count =
-            |lines: fn(&Joined) -> &Lines| -> usize { more.iter().map(|p| lines(p).count()).sum() };
+            |lines: fn(&JoinedCurves) -> &CurvePart| -> usize { more.iter().map(|p| lines(p).count()).sum() };
         numbers.resize(numbers.len() + count(|p| &p.kept), repetition as f32);
         missed.resize(missed.len() + count(|p| &p.missed), repetition as f32);
         parts.extend(more);
@@ -63,7 +63,7 @@ impl Job<'_> {
         field: &TensorField,
         interpolation: Interpolation,
         (stage, done, all): (&str, u64, u64),
-    ) -> Result<Vec<Joined>, Error> {
+    ) -> Result<Vec<JoinedCurves>, Error> {
         let sampled = Sampled::new(field, interpolation, self.control)?;
         self.control.begin(stage, all);
         self.control.advance(done);
@@ -73,7 +73,7 @@ impl Job<'_> {
         }
     }
 
-    fn run<S: Sampler>(&self, sampler: &S) -> Result<Vec<Joined>, Error> {
+    fn run<S: Sampler>(&self, sampler: &S) -> Result<Vec<JoinedCurves>, Error> {
         let count = self.seeds.len();
         // Small enough to share out evenly, large enough that lanes rarely run dry. The result does
         // not depend on it.
@@ -97,7 +97,7 @@ impl Job<'_> {
             .collect()
     }
 
-    fn chunk<S: Sampler>(&self, sampler: &S, range: Range<usize>) -> Result<Joined, Cancelled> {
+    fn chunk<S: Sampler>(&self, sampler: &S, range: Range<usize>) -> Result<JoinedCurves, Cancelled> {
         self.control.check()?;
         let begun = self.begin(sampler, range);
         let halves = simd::dispatch(Follow {
@@ -108,7 +108,7 @@ impl Job<'_> {
             both_ways: self.limits.both_ways,
             control: self.control,
         })?;
-        let mut joined = Joined::new(&self.gates);
+        let mut joined = JoinedCurves::new(&self.gates);
         joined.no_start(begun.no_start);
         let all = 0..begun.seeds.len();
         joined.add_streamlines(&begun, all, &halves, &self.gates, &self.limits);

@@ -7,7 +7,7 @@
 
 use super::direction::{ACROSS, ISOTROPIC, LARGEST_ROOT};
 use super::field::axes;
-use super::follow::{Halves, Start};
+use super::follow::{StreamlineHalves, Start};
 use super::job::{Begun, Job, Sampled};
 use super::join;
 use crate::compute::cuda::Device;
@@ -15,7 +15,7 @@ use crate::compute::{Backend, Control, kernels};
 use crate::data::{Region, TensorField};
 use crate::solvers::Error;
 use crate::solvers::curves::cells::rows;
-use crate::solvers::curves::collect::Joined;
+use crate::solvers::curves::collect::JoinedCurves;
 use crate::solvers::curves::cuda::regions::Regions;
 use crate::solvers::curves::cuda::{Wishes, launch, reason};
 use crate::solvers::curves::half_queue::{PENDING, senses};
@@ -125,7 +125,7 @@ struct Cards<'a> {
 /// What one card, or one batch of it, has found.
 #[derive(Default)]
 struct Found {
-    parts: Vec<Joined>,
+    parts: Vec<JoinedCurves>,
     kernel_ms: f64,
 }
 
@@ -232,7 +232,7 @@ impl Cards<'_> {
         let begun = self
             .backend
             .install(|| self.job.begin_all(self.sampled, seeds))?;
-        let mut halves = Halves::at_seeds(&begun.starts, gates, limits.both_ways);
+        let mut halves = StreamlineHalves::at_seeds(&begun.starts, gates, limits.both_ways);
         let follow_ms = self.follow(card, &begun, &mut halves)?;
         let mut wishes = Wishes::default();
         for (i, seed) in begun.seeds.iter().enumerate() {
@@ -257,7 +257,7 @@ impl Cards<'_> {
     }
 
     /// Follows all halves that do not end at their seeds to their ends; milliseconds in kernels.
-    fn follow(&self, card: &mut OnCard, begun: &Begun, halves: &mut Halves) -> Result<f64, Error> {
+    fn follow(&self, card: &mut OnCard, begun: &Begun, halves: &mut StreamlineHalves) -> Result<f64, Error> {
         let slots = halves.halves.len();
         let pending = |&i: &u32| halves.halves[i as usize].reason == PENDING;
         let mut running: Vec<u32> = (0..slots as u32).filter(pending).collect();

@@ -6,14 +6,14 @@ use crate::compute::simd::Kernel;
 use crate::compute::{Cancelled, Control};
 use crate::solvers::curves::cells::INSIDE;
 use crate::solvers::curves::half_queue::{LANES, PENDING, Queue, senses};
-use crate::solvers::curves::regions::{Cut, Gates};
+use crate::solvers::curves::regions::{Cut, RegionTests};
 use crate::solvers::curves::{DirectionField, step};
 use crate::solvers::curves::{Integrator, StopReason};
 use bytemuck::{Pod, Zeroable};
 
 /// When and how a half stops.
 #[derive(Clone, Copy)]
-pub struct Rules {
+pub struct HalfStreamlineRules {
     pub integrator: Integrator,
     pub step_mm: f32,
     /// Square of the lowest FA; negative if any will do.
@@ -37,7 +37,7 @@ pub struct Start {
 
 /// One end of a streamline, from its seed outwards.
 #[derive(Clone, Copy)]
-pub struct Half {
+pub struct StreamlineHalf {
     /// The points after the seed, `points[first..first + steps]` of [`Halves`].
     pub first: usize,
     pub steps: u32,
@@ -46,19 +46,19 @@ pub struct Half {
     pub target: Option<u32>,
 }
 
-pub struct Halves {
+pub struct StreamlineHalves {
     pub points: Vec<[f32; 3]>,
     /// In the order of the starts; with both ways, the forward half, then the backward half.
-    pub halves: Vec<Half>,
+    pub halves: Vec<StreamlineHalf>,
     /// For each half and each gate the step on which it was first met; `u32::MAX` if never.
     pub met: Vec<u32>,
     gates: usize,
 }
 
-impl Halves {
+impl StreamlineHalves {
     /// Halves of all starts, with what their seeds meet: one that starts in a target or a terminate
     /// region is finished.
-    pub fn at_seeds(starts: &[Start], gates: &Gates, both_ways: bool) -> Self {
+    pub fn at_seeds(starts: &[Start], gates: &RegionTests, both_ways: bool) -> Self {
         let senses = senses(both_ways);
         let count = starts.len() * senses;
         let mut halves = Self {
@@ -73,7 +73,7 @@ impl Halves {
                 let met = inside.iter().map(|i| if *i { 0 } else { u32::MAX });
                 halves.met.extend(met);
                 let (reason, target) = cut.unwrap_or((PENDING, None));
-                halves.halves.push(Half {
+                halves.halves.push(StreamlineHalf {
                     first: 0,
                     steps: 0,
                     reason,
@@ -101,7 +101,7 @@ struct View {
 #[inline(always)]
 fn look<const DEFLECT: bool>(
     sampler: &impl Sampler,
-    rules: &Rules,
+    rules: &HalfStreamlineRules,
     at: &Points,
     along: &Points,
 ) -> View {
@@ -181,7 +181,7 @@ impl<S: Sampler> DirectionField for Directions<'_, S> {
 /// the seed is outside or has too low an FA.
 pub struct Begin<'a, S> {
     pub sampler: &'a S,
-    pub rules: &'a Rules,
+    pub rules: &'a HalfStreamlineRules,
     pub seeds: &'a [[f32; 3]],
 }
 
@@ -191,7 +191,7 @@ impl<S: Sampler> Kernel for Begin<'_, S> {
     #[inline(always)]
     fn run<const FMA: bool>(self) -> Self::Output {
         // Without any anisotropy there is no direction to start in.
-        let rules = Rules {
+        let rules = HalfStreamlineRules {
             min_fa_squared: self.rules.min_fa_squared.max(1e-8),
             min_cos: -2.0,
             ..*self.rules
@@ -216,30 +216,30 @@ impl<S: Sampler> Kernel for Begin<'_, S> {
 
 pub struct Follow<'a, S> {
     pub sampler: &'a S,
-    pub rules: &'a Rules,
-    pub gates: &'a Gates<'a>,
+    pub rules: &'a HalfStreamlineRules,
+    pub gates: &'a RegionTests<'a>,
     pub starts: &'a [Start],
     pub both_ways: bool,
     pub control: &'a Control,
 }
 
 /// A half under way.
-struct Journey {
+struct HalfStreamline {
     half: usize,
     points: Vec<[f32; 3]>,
 }
 
 impl<S: Sampler> Kernel for Follow<'_, S> {
-    type Output = Result<Halves, Cancelled>;
+    type Output = Result<StreamlineHalves, Cancelled>;
 
     #[inline(always)]
     fn run<const FMA: bool>(self) -> Self::Output {
         // Steps between looks at the control: 8 × 256 steps are less than a millisecond.
         const PATIENCE: u32 = 256;
-        let mut halves = Halves::at_seeds(self.starts, self.gates, self.both_ways);
+        let mut halves = StreamlineHalves::at_seeds(self.starts, self.gates, self.both_ways);
         halves.points.reserve(self.starts.len() * 128);
         let mut queue = Queue::new(self.both_ways);
-        let mut journeys: Lane<Journey> = std::array::from_fn(|_| Journey {
+        let mut journeys: Lane<HalfStreamline> = std::array::from_fn(|_| HalfStreamline {
             half: usize::MAX,
             points: Vec::new(),
         });
@@ -317,10 +317,10 @@ fn reason(verdict: u32) -> StopReason {
         .unwrap_or(StopReason::LeftVolume)
 }
 
-impl Halves {
+impl StreamlineHalves {
     /// Takes over a finished journey's points.
-    fn end(&mut self, journey: &mut Journey, reason: StopReason, target: Option<u32>) {
-        self.halves[journey.half] = Half {
+    fn end(&mut self, journey: &mut HalfStreamline, reason: StopReason, target: Option<u32>) {
+        self.halves[journey.half] = StreamlineHalf {
             first: self.points.len(),
             steps: journey.points.len() as u32,
             reason,
@@ -335,9 +335,9 @@ impl<S: Sampler> Follow<'_, S> {
     fn board(
         &self,
         lane: usize,
-        journey: &mut Journey,
+        journey: &mut HalfStreamline,
         queue: &mut Queue,
-        halves: &Halves,
+        halves: &StreamlineHalves,
         at: &mut Points,
         along: &mut Points,
     ) -> bool {
@@ -357,10 +357,10 @@ impl<S: Sampler> Follow<'_, S> {
     #[inline(never)]
     fn meet(
         &self,
-        journey: &mut Journey,
+        journey: &mut HalfStreamline,
         from: [f32; 3],
         to: [f32; 3],
-        halves: &mut Halves,
+        halves: &mut StreamlineHalves,
     ) -> Cut {
         if !self.gates.allows(to) {
             return Some((StopReason::LeftMask, None));

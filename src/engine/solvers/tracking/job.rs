@@ -1,16 +1,16 @@
 //! What tracking does alike wherever it runs: rules, seeds and how they start, room in memory.
 
 use super::field::{Cubic, Sampler, Trilinear};
-use super::follow::{Begin, Rules, Start};
+use super::follow::{Begin, HalfStreamlineRules, Start};
 use super::join::Limits;
 use crate::compute::{Cancelled, Control, simd};
 use crate::data::{Region, TensorField};
 use crate::solvers::Error;
 use crate::solvers::curves::cells::Record;
-use crate::solvers::curves::collect::{Joined, gather};
+use crate::solvers::curves::collect::{JoinedCurves, gather};
 use crate::solvers::curves::half_queue::senses;
-use crate::solvers::curves::memory_budget::Room;
-use crate::solvers::curves::regions::Gates;
+use crate::solvers::curves::memory_budget::MemoryBudget;
+use crate::solvers::curves::regions::RegionTests;
 use crate::solvers::curves::seeding::Seeds;
 use crate::solvers::curves::spline::Coefficients;
 use crate::solvers::curves::{Deflection, Interpolation, Output, Params};
@@ -18,11 +18,11 @@ use rayon::prelude::*;
 
 pub struct Job<'a> {
     pub seeds: Seeds<'a>,
-    pub gates: Gates<'a>,
-    pub rules: Rules,
+    pub gates: RegionTests<'a>,
+    pub rules: HalfStreamlineRules,
     pub limits: Limits,
     pub control: &'a Control,
-    pub room: Room<'a>,
+    pub room: MemoryBudget<'a>,
     /// How often all seeds are followed.
     pub repetitions: usize,
 }
@@ -55,11 +55,11 @@ impl<'a> Job<'a> {
         let repetitions = params.repetitions.unwrap_or(1);
         let seeds = Seeds::new(field, regions, params, control)?;
         Ok(Self {
-            room: Room::new("streamlines", seeds.len() * repetitions, memory, control),
+            room: MemoryBudget::new("streamlines", seeds.len() * repetitions, memory, control),
             repetitions,
             seeds,
-            gates: Gates::new(regions, params.step_mm, params),
-            rules: Rules {
+            gates: RegionTests::new(regions, params.step_mm, params),
+            rules: HalfStreamlineRules {
                 integrator: params.integrator,
                 step_mm,
                 min_fa_squared: params.min_fa.map_or(-1.0, |fa| (fa * fa) as f32),
@@ -126,7 +126,7 @@ impl<'a> Job<'a> {
     }
 
     /// One output in the order of the parts; needs the backend's threads installed.
-    pub fn output(&self, parts: Vec<Joined>) -> Result<Output, Error> {
+    pub fn output(&self, parts: Vec<JoinedCurves>) -> Result<Output, Error> {
         Ok(gather(parts, &self.gates, false)?)
     }
 }

@@ -1,12 +1,12 @@
 //! Joins the halves of each seed and decides its fate.
 
-use super::follow::Halves;
+use super::follow::StreamlineHalves;
 use super::job::Begun;
 use crate::data::tractogram::length_mm;
-use crate::solvers::curves::collect::{Joined, MISSED_EVERY};
+use crate::solvers::curves::collect::{JoinedCurves, MISSED_EVERY};
 use crate::solvers::curves::half_queue::senses;
-use crate::solvers::curves::regions::Gates;
-use crate::solvers::curves::{Fate, StopReason};
+use crate::solvers::curves::regions::RegionTests;
+use crate::solvers::curves::{SeedOutcome, StopReason};
 use rayon::prelude::*;
 use std::ops::Range;
 
@@ -32,7 +32,7 @@ struct End<'a> {
 
 impl<'a> End<'a> {
     /// Keeps at most `steps`; what came later did not happen.
-    fn new(halves: &'a Halves, index: usize, steps: u32) -> Self {
+    fn new(halves: &'a StreamlineHalves, index: usize, steps: u32) -> Self {
         let half = halves.halves[index];
         let kept = half.steps.min(steps);
         Self {
@@ -52,7 +52,7 @@ impl<'a> End<'a> {
         self.met[gate] <= self.steps
     }
 
-    fn points<'b>(&self, halves: &'b Halves) -> &'b [[f32; 3]] {
+    fn points<'b>(&self, halves: &'b StreamlineHalves) -> &'b [[f32; 3]] {
         &halves.points[self.first..self.first + self.steps as usize]
     }
 }
@@ -62,12 +62,12 @@ struct Plan<'a> {
     forward: End<'a>,
     backward: End<'a>,
     /// One that is kept may still turn out to be too short.
-    fate: Fate,
+    fate: SeedOutcome,
 }
 
 impl Limits {
     /// `first` is the index of the forward half.
-    fn plan<'a>(&self, halves: &'a Halves, first: usize, gates: &Gates) -> Plan<'a> {
+    fn plan<'a>(&self, halves: &'a StreamlineHalves, first: usize, gates: &RegionTests) -> Plan<'a> {
         let steps = |i: usize| halves.halves[i].steps;
         let (forward, backward) = if self.both_ways {
             let [forward, backward] = share(steps(first), steps(first + 1), self.max_steps);
@@ -90,8 +90,8 @@ impl Limits {
         let reached = backward.target.or(forward.target).is_some();
         let fate = gates.fate(reached, |gate| backward.meets(gate) || forward.meets(gate));
         let steps = forward.steps as f32 + backward.steps as f32;
-        let fate = if fate == Fate::Kept && self.longest_mm(steps) < self.min_length_mm {
-            Fate::TooShort
+        let fate = if fate == SeedOutcome::Kept && self.longest_mm(steps) < self.min_length_mm {
+            SeedOutcome::TooShort
         } else {
             fate
         };
@@ -109,11 +109,11 @@ impl Limits {
 
     /// How many points of the halves of one streamline [`Joined::add_streamlines`] will ask for:
     /// forward and backward.
-    pub fn wants(&self, seed: u32, halves: &Halves, first: usize, gates: &Gates) -> [u32; 2] {
+    pub fn wants(&self, seed: u32, halves: &StreamlineHalves, first: usize, gates: &RegionTests) -> [u32; 2] {
         let plan = self.plan(halves, first, gates);
         match plan.fate {
-            Fate::Kept => {}
-            Fate::MissedTargets if is_shown(seed) => {}
+            SeedOutcome::Kept => {}
+            SeedOutcome::MissedTargets if is_shown(seed) => {}
             _ => return [0, 0],
         }
         [plan.forward.steps, plan.backward.steps]
@@ -144,11 +144,11 @@ fn share(forward: u32, backward: u32, total: u32) -> [u32; 2] {
 
 /// All streamlines of these starts, in parts that threads share. Needs the backend's threads
 /// installed.
-pub fn all(begun: &Begun, halves: &Halves, gates: &Gates, limits: &Limits) -> Vec<Joined> {
+pub fn all(begun: &Begun, halves: &StreamlineHalves, gates: &RegionTests, limits: &Limits) -> Vec<JoinedCurves> {
     const PART: usize = 1024;
     let parts = begun.seeds.len().div_ceil(PART).max(1);
     let part = |i: usize| {
-        let mut joined = Joined::new(gates);
+        let mut joined = JoinedCurves::new(gates);
         if i == 0 {
             joined.no_start(begun.no_start);
         }
@@ -159,14 +159,14 @@ pub fn all(begun: &Begun, halves: &Halves, gates: &Gates, limits: &Limits) -> Ve
     (0..parts).into_par_iter().map(part).collect()
 }
 
-impl Joined {
+impl JoinedCurves {
     /// Adds the streamlines of some of the seeds that started; `halves` are those of all.
     pub fn add_streamlines(
         &mut self,
         begun: &Begun,
         range: Range<usize>,
-        halves: &Halves,
-        gates: &Gates,
+        halves: &StreamlineHalves,
+        gates: &RegionTests,
         limits: &Limits,
     ) {
         let senses = senses(limits.both_ways);
@@ -185,7 +185,7 @@ impl Joined {
         &mut self,
         seed: u32,
         at: [f32; 3],
-        halves: &Halves,
+        halves: &StreamlineHalves,
         plan: Plan,
         limits: &Limits,
     ) {
@@ -199,8 +199,8 @@ impl Joined {
             std::mem::swap(&mut head, &mut tail);
         }
         let lines = match plan.fate {
-            Fate::Kept => &mut self.kept,
-            Fate::MissedTargets if is_shown(seed) => &mut self.missed,
+            SeedOutcome::Kept => &mut self.kept,
+            SeedOutcome::MissedTargets if is_shown(seed) => &mut self.missed,
             other => {
                 self.fates[other as usize] += 1;
                 return;
@@ -212,13 +212,13 @@ impl Joined {
         lines.points.extend(tail.points(halves));
         let points = &lines.points[begin..];
         let short = points.len() < 2 || (length_mm(points) as f32) < limits.min_length_mm;
-        let fate = if plan.fate == Fate::Kept && short {
-            Fate::TooShort
+        let fate = if plan.fate == SeedOutcome::Kept && short {
+            SeedOutcome::TooShort
         } else {
             plan.fate
         };
         self.fates[fate as usize] += 1;
-        if points.len() < 2 || fate == Fate::TooShort {
+        if points.len() < 2 || fate == SeedOutcome::TooShort {
             lines.points.truncate(begin);
             return;
         }
@@ -226,7 +226,7 @@ impl Joined {
         lines.stops.push([head.reason, tail.reason]);
         lines.seeds.push(seed);
         lines.targets.push(last(&tail));
-        if fate == Fate::Kept {
+        if fate == SeedOutcome::Kept {
             self.reached([head.target, tail.target]);
         }
     }

@@ -8,7 +8,7 @@ use crate::solvers::Error;
 use crate::solvers::curves::cells::INSIDE;
 use crate::solvers::curves::half_queue::LANES;
 use crate::solvers::curves::seeding::Seeds;
-use crate::solvers::curves::{Fate, Output, Params, Starts};
+use crate::solvers::curves::{SeedOutcome, Output, Params, Starts};
 use glam::DVec3;
 
 /// At most this many seeds are looked at: enough to tell the reason.
@@ -24,7 +24,7 @@ impl Output {
         backend: &Backend,
         control: &Control,
     ) -> Result<(), Error> {
-        if self.kept.is_empty() && self.fates[Fate::NoStart as usize] > 0 {
+        if self.kept.is_empty() && self.fates[SeedOutcome::NoStart as usize] > 0 {
             self.starts = Some(starts(field, regions, params, backend, control)?);
         }
         Ok(())

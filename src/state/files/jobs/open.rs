@@ -33,7 +33,7 @@ pub struct OpenFile {
     pub path: PathBuf,
     pub gradients: Vec<PathBuf>,
     /// What the user says where the file is silent.
-    pub reading: io::Told,
+    pub reading: io::Reading,
 }
 
 impl OpenFile {
@@ -42,7 +42,7 @@ impl OpenFile {
     }
 
     pub fn with_gradients(path: PathBuf, gradients: Vec<PathBuf>) -> Self {
-        let reading = io::Told::default();
+        let reading = io::Reading::default();
         Self {
             path,
             gradients,
@@ -51,7 +51,7 @@ impl OpenFile {
     }
 
     /// The file as the user says it is.
-    pub fn with_reading(path: PathBuf, reading: io::Told) -> Self {
+    pub fn with_reading(path: PathBuf, reading: io::Reading) -> Self {
         Self {
             reading,
             ..Self::new(path)
@@ -72,7 +72,7 @@ pub struct OpenedFile {
     pub path: PathBuf,
     pub loaded: Loaded,
     /// What was taken where the file is silent: it may be asked about.
-    pub reading: io::Told,
+    pub reading: io::Reading,
     pub notes: Vec<io::Remark>,
     /// A file beside a scan that seems to be its brain mask.
     pub mask_beside: Option<PathBuf>,
@@ -217,7 +217,7 @@ const PREPARING: f32 = 0.6;
 pub fn open(
     path: &Path,
     gradients: &[PathBuf],
-    reading: &io::Told,
+    reading: &io::Reading,
     control: &Control,
 ) -> Result<Opened, String> {
     let sentence = |e: io::Error| e.to_string();
@@ -241,7 +241,7 @@ pub fn open(
     let loaded = match opened {
         io::Opened::Tractogram(tractogram, info) => {
             reading.vtk_space = info.taken;
-            notes.extend(io::fibres::not_finite(&tractogram).map(io::Remark::from));
+            notes.extend(io::streamlines::not_finite(&tractogram).map(io::Remark::from));
             control.advance(1);
             let tractogram = with_lengths(tractogram);
             control.advance(Volume::USUAL_STEPS);

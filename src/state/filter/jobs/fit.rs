@@ -8,11 +8,11 @@ use crate::jobs::{
 };
 use crate::solvers::commit::cylinder::Timing;
 use crate::solvers::commit::dictionary::Dictionary;
-use crate::solvers::commit::operator::Way;
+use crate::solvers::commit::operator::OperatorKind;
 use crate::solvers::commit::solver::Curve;
-use crate::solvers::commit::{Demand, Expected, Fit, Inputs, Params, Prepared};
+use crate::solvers::commit::{MemoryDemand, Expected, Fit, Inputs, Params, Prepared};
 use crate::solvers::tensor_fit::{self, MaskReport};
-use crate::solvers::tractogram::selection::{Rules, select};
+use crate::solvers::tractogram::selection::{SelectionRules, select};
 use crate::state::pathways::PathwayResult;
 use crate::state::tensors::jobs::fit::{fitted, in_order};
 use crate::state::update::ended;
@@ -134,7 +134,7 @@ pub struct EstimateFit {
 /// What a fit takes, before it starts.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct FitEstimate {
-    pub demand: Demand,
+    pub demand: MemoryDemand,
     /// Bytes that it may take.
     pub free: Option<u64>,
     /// Bytes on each graphics card, and those that are free on the first.
@@ -376,7 +376,7 @@ impl FitWeights {
             let demand = inputs.demand(&self.params, &samples, backend.devices());
             let free = memory_for_curves();
             demand.check(self.tractogram.len(), free)?;
-            let by_table = matches!(self.params.way, Some(Way::Dense { .. }));
+            let by_table = matches!(self.params.way, Some(OperatorKind::Dense { .. }));
             let card = backend.devices().first().filter(|_| !by_table);
             let card_free = card.and_then(|device| device.memory().ok());
             Ok(FitEstimate {
@@ -464,9 +464,9 @@ fn meeting(
     backend: &Backend,
     control: &Control,
 ) -> Result<Vec<bool>, JobError> {
-    let rules = Rules {
+    let rules = SelectionRules {
         regions: vec![region],
-        ..Rules::default()
+        ..SelectionRules::default()
     };
     Ok(select(lines, &rules, backend, control)?.marks)
 }

@@ -5,7 +5,7 @@ use crate::jobs::{
     Delivery, Job, JobError, PartialSender, Receive, Slot, Unfinished, Worker, memory_for_curves,
 };
 use crate::solvers::commit::dictionary::Dictionary;
-use crate::solvers::tractogram::selection::{Rules, select};
+use crate::solvers::tractogram::selection::{SelectionRules, select};
 use crate::state::filter::jobs::FitWeights;
 use crate::state::update::ended;
 use crate::state::{Effect, State};
@@ -22,7 +22,7 @@ pub struct SumBundles {
     /// What an earlier fit or sum found of the same streamlines.
     pub course: Option<Arc<Dictionary>>,
     /// The sums of each bundle.
-    pub rules: Vec<Rules>,
+    pub rules: Vec<SelectionRules>,
 }
 
 /// A bundle that is no group of the streamlines' file.
@@ -92,7 +92,7 @@ impl SumBundles {
         };
         let mut lengths = course.lengths_mm();
         let lengths_mm: Arc<[f64]> = lengths.clone().into();
-        let one = |rules: &Rules| -> Result<Summed, JobError> {
+        let one = |rules: &SelectionRules| -> Result<Summed, JobError> {
             let marks = select(&self.fit.tractogram, rules, backend, control)?.marks;
             let each = marks.iter().zip(self.weights.iter().zip(&lengths));
             let own = each.filter(|(mark, _)| **mark).map(|(_, own)| own);

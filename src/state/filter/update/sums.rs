@@ -1,12 +1,12 @@
 //! Bundles that are no groups of the streamlines' file: what passes a region, what the filter leaves.
 
 use crate::data::{Region, Role, Tractogram};
-use crate::solvers::tractogram::selection::Rules;
+use crate::solvers::tractogram::selection::SelectionRules;
 use crate::state::filter::jobs::SumBundles;
 use crate::state::filter::update::request;
-use crate::state::filter::{Apart, FitOf, SumKey, weight};
+use crate::state::filter::{ExtraBundle, FitInputs, SumKey, weight};
 use crate::state::streamlines::update::{regions, rules};
-use crate::state::streamlines::{Same, Sieve, Use};
+use crate::state::streamlines::{Same, StreamlineRules, RegionRule};
 use crate::state::{Document, Effect, LayerId, State};
 
 /// Asks for their sums, and where the streamlines run, once there are weights.
@@ -50,8 +50,8 @@ fn rows(
     state: &State,
     id: LayerId,
     lines: &Tractogram,
-    from: &FitOf,
-) -> Option<(SumKey, Vec<Rules>)> {
+    from: &FitInputs,
+) -> Option<(SumKey, Vec<SelectionRules>)> {
     let document = &state.document;
     let mut key = SumKey {
         of: lines.id(),
@@ -62,15 +62,15 @@ fn rows(
     };
     let mut all = Vec::new();
     for region in document.regions.iter().filter(|r| r.role != Role::Mask) {
-        key.rows.push(Apart::Region(region.id));
+        key.rows.push(ExtraBundle::Region(region.id));
         let shape = Same(region.shape.clone());
-        key.regions.push((region.id, Use::Include, shape));
-        all.push(Rules {
+        key.regions.push((region.id, RegionRule::Include, shape));
+        all.push(SelectionRules {
             regions: vec![Region {
                 role: Role::Include,
                 ..(**region).clone()
             }],
-            ..Rules::default()
+            ..SelectionRules::default()
         });
     }
     if let Some(sieve) = apart(document, id) {
@@ -78,7 +78,7 @@ fn rows(
         // What passes one region has a row already.
         let one = rules.regions.len() < 2 && !rules.by_ends;
         let same = |r: &Region| matches!(r.role, Role::Include | Role::Target);
-        let plain = Rules {
+        let plain = SelectionRules {
             regions: Vec::new(),
             by_ends: false,
             ..rules.clone()
@@ -87,7 +87,7 @@ fn rows(
             let used = regions(state, &sieve).into_iter();
             key.regions
                 .extend(used.map(|(how, r)| (r.id, how, Same(r.shape.clone()))));
-            key.rows.push(Apart::Filter);
+            key.rows.push(ExtraBundle::Filter);
             key.sieve = Some(sieve);
             all.push(rules);
         }
@@ -96,7 +96,7 @@ fn rows(
 }
 
 /// The filter of a layer's streamlines as it is without their weights and one group.
-fn apart(document: &Document, layer: LayerId) -> Option<Sieve> {
+fn apart(document: &Document, layer: LayerId) -> Option<StreamlineRules> {
     let sieve = document.bundle.sieve.as_ref();
     let sieve = sieve.filter(|s| s.layer == layer)?;
     let mut apart = sieve.clone();

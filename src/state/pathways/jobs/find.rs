@@ -185,7 +185,7 @@ impl Receive<State> for FindPathway {
             };
             let name = name.unwrap_or_else(|| "A kept pathway".to_owned());
             let sentence = format!("{name} was not solved again: {why}");
-            state.session.say(Severity::Warning, sentence);
+            state.session.notify(Severity::Warning, sentence);
             return true;
         }
         let Some(why) = end.sentence() else {

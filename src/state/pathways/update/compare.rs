@@ -4,7 +4,7 @@ use crate::jobs::Slot;
 use crate::jobs::session::Tensors;
 use crate::state::pathways::jobs::{COMPARE, ComparePathway, Compared, RANDOM_PAIRS, TRACE};
 use crate::state::pathways::update::follow::wanted;
-use crate::state::pathways::{AmongPairs, Asked, Standing};
+use crate::state::pathways::{AmongPairs, PathwayKey, Standing};
 use crate::state::{Effect, State};
 use std::sync::Arc;
 
@@ -43,12 +43,12 @@ pub(in crate::state) fn follow(state: &mut State, effects: &mut Vec<Effect>) {
 }
 
 /// What is to be compared: the final pathway, while nothing is dragged.
-fn key(state: &State) -> Option<Asked> {
+fn key(state: &State) -> Option<PathwayKey> {
     let strict = state.session.saving.strict;
     let rests = wanted(state) && !strict && !state.history.is_open();
     let live = state.session.pathways.live.as_ref();
     let live = live.filter(|_| rests && state.pathway_standing() == Some(Standing::Final));
-    live.map(|live| Asked::of(live))
+    live.map(|live| PathwayKey::of(live))
 }
 
 /// Whether no other job wants the processors for longer than a moment.
@@ -60,7 +60,7 @@ fn is_idle(state: &State) -> bool {
 /// Takes it in.
 pub fn compared(state: &mut State, compared: Compared) {
     let working = &mut state.session.pathways;
-    let asked = Asked {
+    let asked = PathwayKey {
         field: compared.field,
         regions: compared.regions.clone(),
         params: compared.params,

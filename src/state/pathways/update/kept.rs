@@ -48,7 +48,7 @@ pub(in crate::state) fn kept_again(state: &mut State, effects: &mut Vec<Effect>)
         }
         Err(sentence) => {
             state.session.pathways.unsolved.push(kept.id);
-            state.session.say(Severity::Warning, sentence);
+            state.session.notify(Severity::Warning, sentence);
         }
     }
 }

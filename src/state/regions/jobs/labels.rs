@@ -4,7 +4,7 @@ use crate::compute::Control;
 use crate::data::{Mask, Role, Volume};
 use crate::jobs::{Delivery, Job, JobError, PartialSender, Receive, Slot, Worker};
 use crate::solvers;
-use crate::solvers::region::{self, Found, Numbers};
+use crate::solvers::region::{self, LabelCount, Numbers};
 use crate::state::document::LayerId;
 use crate::state::regions::make;
 use crate::state::update::ended;
@@ -28,7 +28,7 @@ pub type LabelCounts = Result<Arc<Numbers>, String>;
 pub struct MakeLabelRegions {
     pub volume: Volume,
     pub frame: usize,
-    pub labels: Vec<Found>,
+    pub labels: Vec<LabelCount>,
     /// The layer of the label map.
     pub layer: u64,
     /// The regions' role.

@@ -3,7 +3,7 @@
 use crate::data::{DataId, Tractogram, Volume};
 use crate::solvers::level_set::Field;
 use crate::solvers::level_set::distance::{
-    Approach, Isosurface, Through, overlap, through, to_streamlines, to_surface,
+    Approach, Isosurface, Crossings, overlap, through, to_streamlines, to_surface,
 };
 use glam::DVec3;
 
@@ -127,7 +127,7 @@ impl ProximityCache {
                 (overlap(field, surface, volume, *level), known.count)
             }
         };
-        if let Through {
+        if let Crossings {
             count,
             at: Some(at),
             ..

@@ -10,7 +10,7 @@ use crate::jobs::{
     Delivery, Job, JobError, Outcome, PartialSender, Receive, Slot, Unfinished, Worker,
 };
 use crate::solvers::level_set::{
-    Agreement, Ended, Evolution, Field, InputError, Leak, Measures, Params, Script, Size, Sphere,
+    Agreement, Ended, Evolution, Field, InputError, Leak, Measures, Params, RunHistory, Size, Sphere,
 };
 use crate::state::segment::jobs::run_worker::WorkerMemory;
 use crate::state::segment::jobs::{Proximity, ProximityTarget, SEGMENT, SpeedSources};
@@ -45,7 +45,7 @@ pub struct Rewind {
 /// How far a run was, in another window or on another backend.
 #[derive(Clone, PartialEq, Debug)]
 pub struct RunCheckpoint {
-    pub script: Script,
+    pub script: RunHistory,
     /// Spheres that were placed since the start, and after how many steps.
     pub placed: Vec<(u64, u64)>,
     /// What gave speeds, by the numbers of the script; none: what is wanted now.
@@ -169,7 +169,7 @@ pub struct SurfaceUpdate {
     pub mask: Option<Mask>,
     pub step: u64,
     /// What was done so far.
-    pub script: Script,
+    pub script: RunHistory,
     /// What gave speeds, by the numbers of the script.
     pub speed_sources: Vec<SpeedSources>,
     /// All spheres that are in it, those of the start first.

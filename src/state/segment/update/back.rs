@@ -4,7 +4,7 @@ use crate::state::core::words::count;
 use crate::state::document::LayerId;
 use crate::state::segment::jobs::{Rewind, RunControl, RunRequest, SurfaceUpdate};
 use crate::state::segment::update::wanted;
-use crate::state::segment::{Left, Segmentation, Working};
+use crate::state::segment::{EarlierRun, Segmentation, SegmentRuntime};
 use crate::state::update::edit;
 use crate::state::{State, Task};
 
@@ -18,7 +18,7 @@ pub(in crate::state) fn rewind(state: &mut State, step: u64) {
     let after = live.growth.iter().filter(|(at, _)| *at >= step);
     let growth: Vec<(u64, u64)> = after.copied().collect();
     if growth.len() > 1 {
-        working.left.push(Left { growth });
+        working.left.push(EarlierRun { growth });
     }
     let number = working.back.map_or(1, |b| b.number + 1);
     working.back = Some(Rewind { number, step });
@@ -90,7 +90,7 @@ pub(in crate::state) fn stay(state: &mut State, live: &SurfaceUpdate) {
     });
 }
 
-impl Working {
+impl SegmentRuntime {
     /// Notes where a change of what steers the surface begins, and returns whether one does; `dragged`: it belongs to
     /// a drag whose beginning is noted.
     pub(in crate::state) fn begins_change(&mut self, wanted: &RunRequest, dragged: bool) -> bool {

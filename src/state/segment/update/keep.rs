@@ -68,7 +68,7 @@ pub(in crate::state) fn keep(state: &mut State) {
             // Kept as it is once it rests.
             (working.keeps, working.play) = (true, RunControl::Rest);
         } else {
-            state.session.say(Severity::Information, NONE_YET);
+            state.session.notify(Severity::Information, NONE_YET);
         }
         return;
     };
@@ -117,7 +117,7 @@ fn rests(state: &mut State) -> Option<(Arc<SurfaceUpdate>, Mask)> {
             Some(_) => "The surface moves: pause it first",
             None => NONE_YET,
         };
-        state.session.say(Severity::Information, sentence);
+        state.session.notify(Severity::Information, sentence);
     }
     found
 }
@@ -173,7 +173,7 @@ fn run_script(state: &mut State, live: &SurfaceUpdate, path: PathBuf) -> Option<
         let sentence = format!(
             "A run script names its image, and \"{name}\" is in no file: export it first, then open that"
         );
-        state.session.say(Severity::Information, sentence);
+        state.session.notify(Severity::Information, sentence);
         return None;
     }
     let text = serde_json::to_string_pretty(&script).ok()? + "\n";

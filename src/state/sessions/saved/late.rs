@@ -6,13 +6,13 @@ use crate::state::document::LayerId;
 use crate::state::sessions::saved::held::find_again;
 use crate::state::sessions::saved::read::{edits, item, put_edits, restore};
 use crate::state::sessions::saved::results::result_name;
-use crate::state::sessions::saved::{Absent, SavedOrigin, not_what_it_was};
+use crate::state::sessions::saved::{MissingLayer, SavedOrigin, not_what_it_was};
 use crate::state::{Document, alignment, filter, regions, segment};
 use std::path::PathBuf;
 use std::sync::Arc;
 
 /// What has to be read for a layer that was not here, whose file is there now.
-pub fn moved_to(absent: &Absent, path: PathBuf) -> Result<Item, String> {
+pub fn moved_to(absent: &MissingLayer, path: PathBuf) -> Result<Item, String> {
     let mut read = (*absent.read).clone();
     if let SavedOrigin::File { file, .. } = absent.layer.from
         && let Some(found) = read.files.get_mut(file)
@@ -42,7 +42,7 @@ pub fn moved_to(absent: &Absent, path: PathBuf) -> Result<Item, String> {
 }
 
 /// The file that a layer is of, as its session has it.
-fn own_file(absent: &Absent) -> Option<&Found> {
+fn own_file(absent: &MissingLayer) -> Option<&Found> {
     match absent.layer.from {
         SavedOrigin::File { file, .. } => absent.read.files.get(file),
         _ => None,
@@ -52,7 +52,7 @@ fn own_file(absent: &Absent) -> Option<&Found> {
 /// That layer, from what was read for it, with sentences about it.
 pub fn one(
     document: &mut Document,
-    absent: &Absent,
+    absent: &MissingLayer,
     restored: Restored,
 ) -> Result<Vec<Remark>, String> {
     let saved = &absent.layer;
@@ -94,7 +94,7 @@ pub fn one(
 
 /// The weights of streamlines that were made again, and their maps; an error is a sentence. `same`: they
 /// are what they were, bit for bit.
-pub fn weigh(document: &mut Document, absent: &Absent, same: bool) -> Result<(), String> {
+pub fn weigh(document: &mut Document, absent: &MissingLayer, same: bool) -> Result<(), String> {
     match same {
         true => filter::saved::attach(document, &absent.read, &absent.layer)?,
         false if absent.layer.weights.is_some() => {

@@ -1,9 +1,9 @@
 //! From a session to the state.
 
-use crate::data::turn::Turn;
-use crate::io::{Remark, Told};
+use crate::data::axis_change::AxisChange;
+use crate::io::{Remark, Reading};
 use crate::jobs::session::{Item, NotRestored, ReadSession, Restored, RestoredLayers, Standing};
-use crate::solvers::tractogram::selection::{Edit, Rules, Within};
+use crate::solvers::tractogram::selection::{Edit, SelectionRules, Within};
 use crate::state::density::{self, words};
 use crate::state::document::{Content as DocumentContent, DensityMap, Layer, LayerId, Made, Rays};
 use crate::state::files::jobs::open::Loaded;
@@ -12,7 +12,7 @@ use crate::state::pathways::saved::basis;
 use crate::state::regions::saved::region;
 use crate::state::sessions::saved::results::result_name;
 use crate::state::sessions::saved::{
-    Absent, Content, SavedCurves, SavedDocument, SavedEdit, SavedLayer, SavedOrigin, held,
+    MissingLayer, Content, SavedCurves, SavedDocument, SavedEdit, SavedLayer, SavedOrigin, held,
     not_what_it_was,
 };
 use crate::state::snapshots::{self, MOST as MOST_SNAPSHOTS};
@@ -104,7 +104,7 @@ pub(in crate::state) fn item(
         } => Some(Item::File {
             path: file(read, *number)?,
             gradients: files(read, gradients)?,
-            told: Told {
+            told: Reading {
                 vtk_space: told.vtk_space,
                 colours: told.colours.map(|n| file(read, n)).transpose()?,
                 tensors: told.tensors,
@@ -154,7 +154,7 @@ pub fn edits(read: &ReadSession, saved: &[SavedEdit]) -> Result<Vec<Edit>, Strin
             low: low.unwrap_or(f32::NEG_INFINITY),
             high: high.unwrap_or(f32::INFINITY),
         };
-        Ok(Edit::Select(Box::new(Rules {
+        Ok(Edit::Select(Box::new(SelectionRules {
             group: rules.group.clone(),
             regions: regions.collect::<Result<_, String>>()?,
             by_ends: rules.by_ends,
@@ -244,7 +244,7 @@ pub fn build(
             Err(why) => {
                 notes.push(format!("{} cannot be made again: {why}", layer.name).into());
                 let (layer, read) = (layer.clone(), read.clone());
-                let unread = Absent { layer, why, read };
+                let unread = MissingLayer { layer, why, read };
                 document.unread.insert(id, Arc::new(unread));
             }
         }
@@ -284,11 +284,11 @@ fn absent_layers(
     missing: &Missing,
     saved: &SavedDocument,
     read: &Arc<ReadSession>,
-) -> Vec<Arc<Absent>> {
+) -> Vec<Arc<MissingLayer>> {
     let one = |(id, why): &(u64, String)| {
         let layer = saved.layers.iter().find(|l| l.id == *id)?.clone();
         let (why, read) = (why.clone(), read.clone());
-        Some(Arc::new(Absent { layer, why, read }))
+        Some(Arc::new(MissingLayer { layer, why, read }))
     };
     missing.iter().filter_map(one).collect()
 }
@@ -447,7 +447,7 @@ fn turned(
     origins: &Origins,
     content: DocumentContent,
     origin: OriginId,
-    turn: Turn,
+    turn: AxisChange,
 ) -> (DocumentContent, OriginId) {
     match content {
         DocumentContent::Scan {

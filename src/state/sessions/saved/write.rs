@@ -3,17 +3,17 @@
 use crate::data::region::RegionId;
 use crate::data::{DataId, Mask, Region, Shape};
 use crate::jobs::session::{
-    Draft, Listed, ReadSession, Standing, Stored, StoredNumbers, ToSum, Wording,
+    SessionDraft, Listed, ReadSession, Standing, Stored, StoredNumbers, ToSum, Wording,
 };
 use crate::solvers::tensor_fit::FitMap;
 use crate::solvers::tractogram::selection::{Edit, Within};
-use crate::state::alignment::How;
+use crate::state::alignment::AlignedBy;
 use crate::state::document::{Content as DocumentContent, Display, FitMask, Layer, LayerId, Made};
 use crate::state::origin::{Computed, Origin, OriginId};
 use crate::state::recipe::Source;
 use crate::state::sessions::saved::results::results;
 use crate::state::sessions::saved::{
-    Absent, Content, SavedBasis, SavedCurves, SavedDocument, SavedEdit, SavedLayer, SavedMask,
+    MissingLayer, Content, SavedBasis, SavedCurves, SavedDocument, SavedEdit, SavedLayer, SavedMask,
     SavedOrigin, SavedRegion, SavedRules, SavedShape, SavedSource, SavedStart, SavedTold,
 };
 use crate::state::sessions::unsaved::InSession;
@@ -32,16 +32,16 @@ pub(in crate::state) struct Lists<'a> {
 }
 
 /// The session of the state as it is.
-pub fn draft(state: &State) -> Draft {
+pub fn draft(state: &State) -> SessionDraft {
     make(state, false)
 }
 
 /// A draft for recovery, which names the session that it belongs to.
-pub fn autosave(state: &State) -> Draft {
+pub fn autosave(state: &State) -> SessionDraft {
     make(state, true)
 }
 
-fn make(state: &State, copy: bool) -> Draft {
+fn make(state: &State, copy: bool) -> SessionDraft {
     let saving = &state.session.saving;
     let mut lists = Lists {
         state,
@@ -70,7 +70,7 @@ fn make(state: &State, copy: bool) -> Draft {
             });
         }
     }
-    Draft {
+    SessionDraft {
         // What is written here is plain data with names of its own: it cannot fail.
         content: Wording::new(move || serde_json::to_value(&content).unwrap_or(Value::Null)),
         computed_on: state.session.backend.label.clone(),
@@ -260,7 +260,7 @@ impl Lists<'_> {
             from,
             turn: document.origins.turn(layer.origin),
             moved: moved.and_then(|m| density::saved::rows(m.by)),
-            moved_how: moved.map_or_else(How::default, |m| m.how),
+            moved_how: moved.map_or_else(AlignedBy::default, |m| m.how),
             edits,
             replaced: document.replaced.get(&layer.id).cloned(),
             weights: {
@@ -444,7 +444,7 @@ impl Lists<'_> {
 
     /// What is not here, in the numbers of the new session; `None` where its own session refers to
     /// what it does not have.
-    fn absent(&mut self, absent: &Absent) -> Option<SavedLayer> {
+    fn absent(&mut self, absent: &MissingLayer) -> Option<SavedLayer> {
         let (read, mut layer) = (&absent.read, absent.layer.clone());
         match &mut layer.from {
             SavedOrigin::File {

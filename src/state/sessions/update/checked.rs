@@ -76,7 +76,7 @@ pub(in crate::state) fn verified(state: &mut State, files: usize, differ: &[(Pat
             ),
             Standing::Same => continue,
         };
-        state.session.say(Severity::Warning, sentence);
+        state.session.notify(Severity::Warning, sentence);
     }
     state.session.saving.verified = Some(found);
 }

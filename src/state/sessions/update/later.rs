@@ -6,7 +6,7 @@ use crate::jobs::session::{Match, Remake, RestoredLayers, SessionRequest, Standi
 use crate::state::core::words::counted;
 use crate::state::document::{Content as Held, Layer, LayerId, Made};
 use crate::state::session::{Severity, Topic};
-use crate::state::sessions::saved::{self, Absent};
+use crate::state::sessions::saved::{self, MissingLayer};
 use crate::state::sessions::update::{arrange_read, submit};
 use crate::state::update::basis::remake;
 use crate::state::update::{changed, edit};
@@ -50,7 +50,7 @@ pub(in crate::state) fn was_restored(
             Ok(())
         });
         for note in notes {
-            state.session.say(Severity::from(&note), note.sentence);
+            state.session.notify(Severity::from(&note), note.sentence);
         }
         match outcome {
             Ok(()) => {
@@ -81,11 +81,11 @@ fn is_taken(state: &mut State, path: Option<PathBuf>) {
     }
 }
 
-fn absent(document: &Document, layer: LayerId) -> Option<&Arc<Absent>> {
+fn absent(document: &Document, layer: LayerId) -> Option<&Arc<MissingLayer>> {
     document.absent.iter().find(|a| a.layer.id == layer.0)
 }
 
-fn made_of(document: &Document, absent: &Absent) -> Option<Result<Made, String>> {
+fn made_of(document: &Document, absent: &MissingLayer) -> Option<Result<Made, String>> {
     let curves = absent.kept()?;
     Some(saved::made(document, &absent.read, curves))
 }
@@ -156,13 +156,13 @@ pub(in crate::state) fn was_made_again(
         base.is_back(&state.document, id, (before, state.session.revision));
     }
     if let Some(sentence) = lost {
-        state.session.say(Severity::Warning, sentence);
+        state.session.notify(Severity::Warning, sentence);
     }
     let words = outcome.map_or(String::new(), |o| format!(", {}", o.words()));
     let seconds = wall_ms / 1e3;
     state.session.status = format!("Made {name} again: {streamlines} in {seconds:.1} s{words}");
     if outcome == Some(Match::Differs) {
-        state.session.say(
+        state.session.notify(
             Severity::Warning,
             format!(
                 "{name} was made again and is not what the session had: another version, or files \

@@ -8,7 +8,7 @@ use crate::jobs::{
 use crate::solvers::tractogram::pick;
 use crate::solvers::tractogram::selection::copied;
 use crate::state::streamlines::jobs::Among;
-use crate::state::streamlines::update::choose;
+use crate::state::streamlines::update::select_manually;
 use crate::state::update::ended;
 use crate::state::{Effect, State};
 use std::sync::Arc;
@@ -62,7 +62,7 @@ impl Receive<State> for PickStreamlines {
         effects: &mut Vec<Effect>,
     ) {
         ended(state, self, delivery, effects, |state, lines, _, _| {
-            choose::picked(state, &lines)
+            select_manually::picked(state, &lines)
         });
     }
 

@@ -6,8 +6,8 @@ use crate::data::words::counted;
 use crate::jobs::{
     Delivery, Job, JobError, PartialSender, Receive, Slot, Unfinished, Worker, memory_for_curves,
 };
-use crate::solvers::tractogram::selection::{Rules, Selection, copied, select};
-use crate::state::streamlines::{ByPtr, Sifted};
+use crate::solvers::tractogram::selection::{SelectionRules, Selection, copied, select};
+use crate::state::streamlines::{SameArc, StreamlineSelection};
 use crate::state::update::ended;
 use crate::state::{Effect, State};
 
@@ -32,7 +32,7 @@ pub struct SelectedStreamlines {
 #[derive(Clone, Debug)]
 pub struct FilterStreamlines {
     pub tractogram: Tractogram,
-    pub rules: Rules,
+    pub rules: SelectionRules,
     pub most_shown: usize,
 }
 
@@ -79,8 +79,8 @@ impl Receive<State> for FilterStreamlines {
     ) {
         ended(state, self, delivery, effects, |state, filtered, _, _| {
             let kept = filtered.selection.kept();
-            state.session.bundle.sift.finish(Sifted {
-                marks: ByPtr(filtered.selection.marks.into()),
+            state.session.bundle.sift.finish(StreamlineSelection {
+                marks: SameArc(filtered.selection.marks.into()),
                 kept,
                 shown: filtered.shown,
                 every: filtered.every,
@@ -98,7 +98,7 @@ impl Receive<State> for FilterStreamlines {
 #[derive(Clone, Debug)]
 pub struct SelectStreamlines {
     pub tractogram: Tractogram,
-    pub rules: Rules,
+    pub rules: SelectionRules,
 }
 
 impl Job for SelectStreamlines {

@@ -3,13 +3,13 @@
 
 use crate::data::Role;
 use crate::data::region::RegionId;
-use crate::state::streamlines::{Sieve, Use};
+use crate::state::streamlines::{StreamlineRules, RegionRule};
 use crate::state::{Action, Layer, State};
 use std::sync::Arc;
 
 /// A filter before an action, and the regions that take part in it.
 pub struct Before {
-    sieve: Sieve,
+    sieve: StreamlineRules,
     layer: Arc<Layer>,
     part: Vec<RegionId>,
     /// The user is at work on that layer, not on the live result.
@@ -27,7 +27,7 @@ pub fn before(state: &State, action: &Action) -> Option<Before> {
     let sieve = state.document.bundle.sieve.clone()?;
     let layer = state.document.layer(sieve.layer)?.clone();
     let regions = state.document.regions.iter();
-    let part = regions.filter(|r| sieve.how(r.id, r.role) != Use::Nothing);
+    let part = regions.filter(|r| sieve.how(r.id, r.role) != RegionRule::Nothing);
     let part = part.map(|r| r.id).collect();
     let mut regions = state.document.regions.iter();
     let seeded = regions.any(|r| r.role == Role::Seed);
@@ -56,9 +56,9 @@ pub fn keep(state: &mut State, before: Option<Before>) {
     }
     let mut sieve = before.sieve;
     for region in &document.regions {
-        let joins = sieve.how(region.id, region.role) != Use::Nothing;
+        let joins = sieve.how(region.id, region.role) != RegionRule::Nothing;
         if joins && !before.part.contains(&region.id) {
-            sieve = sieve.using(region.id, region.role, Use::Nothing);
+            sieve = sieve.using(region.id, region.role, RegionRule::Nothing);
         }
     }
     state.document.bundle.sieve = Some(sieve);

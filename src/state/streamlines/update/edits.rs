@@ -95,7 +95,7 @@ fn ask(
     state.session.forget_failures(EDIT);
     if state.shifting(layer).is_some() {
         let sentence = "The streamlines are being moved: delete or keep them once they are there";
-        return state.session.say(Severity::Information, sentence);
+        return state.session.notify(Severity::Information, sentence);
     }
     effects.push(Effect::submit(EditStreamlines {
         layer: layer.0,
@@ -119,12 +119,12 @@ pub fn done(
     };
     let Some(before) = lines_of(&old).filter(|lines| lines.id() == of) else {
         let sentence = "The streamlines are others by now: nothing was deleted or kept";
-        return state.session.say(Severity::Information, sentence);
+        return state.session.notify(Severity::Information, sentence);
     };
     let (had, left) = (before.len(), tractogram.len());
     if fresh && left == 0 {
         let sentence = "Nothing is left: there is nothing to keep";
-        return state.session.say(Severity::Information, sentence);
+        return state.session.notify(Severity::Information, sentence);
     }
     let document = &state.document;
     let label = if fresh {

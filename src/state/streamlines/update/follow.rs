@@ -4,7 +4,7 @@
 use crate::data::{Region, Tractogram};
 use crate::solvers::connectivity::Connectome;
 use crate::solvers::tractogram::profile::{Along, Start};
-use crate::solvers::tractogram::selection::{Counting, Given, OnImage, Rules, Within};
+use crate::solvers::tractogram::selection::{PointStatistic, Given, OnImage, SelectionRules, Within};
 use crate::state::streamlines::jobs::Among;
 use crate::state::streamlines::jobs::connectome::ComputeConnectome;
 use crate::state::streamlines::jobs::pick::ExtractStreamlines;
@@ -12,7 +12,7 @@ use crate::state::streamlines::jobs::profile::ComputeProfile;
 use crate::state::streamlines::jobs::select::FilterStreamlines;
 use crate::state::streamlines::jobs::table::{ComputeValues, Measure, SortRows};
 use crate::state::streamlines::{
-    Column, ColumnKey, ConnectKey, Drawer, OrderKey, ProfileKey, Same, Sieve, SiftKey, Use,
+    Column, ColumnKey, ConnectKey, Drawer, OrderKey, ProfileKey, Same, StreamlineRules, SelectionKey, RegionRule,
     lines_of,
 };
 use crate::state::{Effect, LayerId, State};
@@ -59,25 +59,25 @@ fn forget(state: &mut State) {
 }
 
 /// Regions as a filter has them, with how they count.
-pub(in crate::state) fn regions(state: &State, sieve: &Sieve) -> Vec<(Use, Arc<Region>)> {
+pub(in crate::state) fn regions(state: &State, sieve: &StreamlineRules) -> Vec<(RegionRule, Arc<Region>)> {
     let regions = state.document.regions.iter();
     let used = regions.map(|r| (sieve.how(r.id, r.role), r.clone()));
-    used.filter(|(how, _)| *how != Use::Nothing).collect()
+    used.filter(|(how, _)| *how != RegionRule::Nothing).collect()
 }
 
-fn filtered(state: &State) -> Option<(&Sieve, &Tractogram)> {
+fn filtered(state: &State) -> Option<(&StreamlineRules, &Tractogram)> {
     let sieve = state.document.bundle.sieve.as_ref()?;
     Some((sieve, lines_of(state.document.layer(sieve.layer)?)?))
 }
 
 /// Images that the filter asks about.
-fn image_columns(sieve: &Sieve) -> impl Iterator<Item = &Column> {
+fn image_columns(sieve: &StreamlineRules) -> impl Iterator<Item = &Column> {
     let limited = sieve.limits.iter().map(|l| &l.column);
     limited.filter(|c| matches!(c, Column::Image(_)))
 }
 
 /// The rules of a filter; `None` while values that it needs are on their way.
-pub(in crate::state) fn rules(state: &State, sieve: &Sieve, lines: &Tractogram) -> Option<Rules> {
+pub(in crate::state) fn rules(state: &State, sieve: &StreamlineRules, lines: &Tractogram) -> Option<SelectionRules> {
     let mut values = Vec::new();
     let (mut given, mut images) = (Vec::new(), Vec::new());
     for limit in &sieve.limits {
@@ -97,7 +97,7 @@ pub(in crate::state) fn rules(state: &State, sieve: &Sieve, lines: &Tractogram) 
                 let Some((volume, frame)) = state.column_image(*layer) else {
                     continue;
                 };
-                if limit.counting == Counting::Mean {
+                if limit.counting == PointStatistic::Mean {
                     let values = state.values(lines.id(), column)?.clone();
                     given.push(Given { values, low, high });
                     continue;
@@ -124,7 +124,7 @@ pub(in crate::state) fn rules(state: &State, sieve: &Sieve, lines: &Tractogram) 
     let says = says.iter().any(|n| lines.per_streamline.contains_key(*n));
     // Of other streamlines the filter may have asked for a group that these have not.
     let group = sieve.group.clone();
-    Some(Rules {
+    Some(SelectionRules {
         group: group.filter(|name| lines.groups.contains_key(name)),
         regions: regions.collect(),
         by_ends: sieve.by_ends,
@@ -138,7 +138,7 @@ pub(in crate::state) fn rules(state: &State, sieve: &Sieve, lines: &Tractogram) 
 }
 
 fn sift(state: &mut State, effects: &mut Vec<Effect>) {
-    let wanted = filtered(state).map(|(sieve, lines)| SiftKey {
+    let wanted = filtered(state).map(|(sieve, lines)| SelectionKey {
         of: lines.id(),
         sieve: sieve.clone(),
         regions: regions(state, sieve)
@@ -155,7 +155,7 @@ fn sift(state: &mut State, effects: &mut Vec<Effect>) {
         coarse: state.history.is_open(),
     });
     if let (Some(wanted), Some((known, sifted))) = (&wanted, state.session.bundle.sift.shown()) {
-        let alike = SiftKey {
+        let alike = SelectionKey {
             coarse: wanted.coarse,
             ..known.clone()
         };
@@ -259,7 +259,7 @@ fn order(state: &mut State, effects: &mut Vec<Effect>) {
     let wanted = OrderKey {
         of: lines.id(),
         marks: marks.clone(),
-        by: values.clone().map(crate::state::streamlines::ByPtr),
+        by: values.clone().map(crate::state::streamlines::SameArc),
         descending: table.descending,
     };
     if let Some(key) = state.session.bundle.order.ask(Some(wanted)) {

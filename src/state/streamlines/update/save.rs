@@ -35,7 +35,7 @@ pub fn table(state: &mut State, path: PathBuf, effects: &mut Vec<Effect>) {
             columns,
             order,
         })),
-        None => state.session.say(Severity::Information, NOT_YET),
+        None => state.session.notify(Severity::Information, NOT_YET),
     }
 }
 
@@ -56,7 +56,7 @@ pub fn profile(state: &mut State, path: PathBuf, effects: &mut Vec<Effect>) {
             profile: found.profile.clone(),
             names: found.names.clone(),
         })),
-        None => state.session.say(Severity::Information, NOT_YET),
+        None => state.session.notify(Severity::Information, NOT_YET),
     }
 }
 
@@ -76,6 +76,6 @@ pub fn matrix(state: &mut State, path: PathBuf, effects: &mut Vec<Effect>) {
             names: found.names.to_vec(),
             what,
         })),
-        None => state.session.say(Severity::Information, NOT_YET),
+        None => state.session.notify(Severity::Information, NOT_YET),
     }
 }

@@ -19,7 +19,7 @@ use std::time::Instant;
 pub struct ShootRays {
     pub field: TensorField,
     /// Prepared before, with the same field, sharpening, precision and interpolation.
-    pub medium: Option<geodesic::Medium>,
+    pub medium: Option<geodesic::RayMetric>,
     pub sharpening: geodesic::Sharpening,
     pub precision: geodesic::Precision,
     pub fa: Volume,
@@ -46,7 +46,7 @@ pub struct RayOutput {
     /// Of the rays alone, without the medium's preparation.
     pub shoot_ms: f64,
     /// To be handed in again with the next request; it may be stored in another precision than was asked for.
-    pub medium: geodesic::Medium,
+    pub medium: geodesic::RayMetric,
 }
 
 impl ShootRays {
@@ -55,7 +55,7 @@ impl ShootRays {
         let interpolation = params.walk.interpolation;
         let medium = match self.medium {
             Some(medium) => medium,
-            None => geodesic::Medium::new(
+            None => geodesic::RayMetric::new(
                 field,
                 self.sharpening,
                 self.precision,

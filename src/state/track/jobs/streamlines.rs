@@ -7,7 +7,7 @@ use crate::jobs::{
 };
 use crate::solvers::{curves, tracking, tractogram};
 use crate::state::files::jobs::open::{with_lengths, with_target_names};
-use crate::state::session::{Asked, Curves};
+use crate::state::session::{CurveKey, CurveParams};
 use crate::state::tensors::types::BootstrapInput;
 use crate::state::track::jobs::bootstrap::residuals;
 use crate::state::track::jobs::{LIVE, live_unfinished, receive_live};
@@ -37,11 +37,11 @@ pub struct TrackWholeBrain(pub TrackStreamlines);
 
 impl TrackStreamlines {
     /// The key of the result.
-    fn key(&self) -> Asked {
-        Asked {
+    fn key(&self) -> CurveKey {
+        CurveKey {
             field: self.field.id(),
             regions: self.regions.clone(),
-            curves: Curves::Streamlines(self.params.clone()),
+            curves: CurveParams::Streamlines(self.params.clone()),
             coarse: self.coarse,
         }
     }

@@ -3,15 +3,15 @@
 use super::act;
 use crate::data::Tractogram;
 use crate::state::core::words::counted;
-use crate::state::filter::{Apart, FilterAction, Lesion, Lesioned, Summed, Weighed, WeightMap};
-use crate::state::streamlines::{ByPtr, How, lines_of};
+use crate::state::filter::{ExtraBundle, FilterAction, VirtualLesion, VirtualLesionResult, Summed, Weighed, WeightMap};
+use crate::state::streamlines::{SameArc, How, lines_of};
 use crate::state::{Action, BundleAction, Layer, Severity, State, defaults};
 use crate::ui::format::{count, fixed, significant, with_unit};
 use crate::ui::forms::display::select_row;
 use crate::ui::theme::{self, size, space};
 use crate::ui::weights::Kept;
 use crate::ui::widgets::button::IconButton;
-use crate::ui::widgets::note::{Answer, Note};
+use crate::ui::widgets::note::{NoteResponse, Note};
 use crate::ui::widgets::{menu, paint, rows, section};
 use crate::ui::{Memory, icons};
 use egui::{Color32, Rect, Response, Sense, Ui, pos2, vec2};
@@ -105,7 +105,7 @@ enum Of {
     Group(String),
     /// In no group.
     Rest,
-    Apart(Apart, ByPtr<bool>),
+    Apart(ExtraBundle, SameArc<bool>),
 }
 
 /// What passes regions, and what the filter leaves, as far as it is known.
@@ -116,19 +116,19 @@ fn apart(state: &State, lines: &Tractogram, memory: &mut Memory, least: f32) -> 
     };
     let kept = memory.weights.apart(lines, sums, least).iter();
     let each = key.rows.iter().zip(&sums.bundles).zip(kept);
-    let row = |((apart, summed), kept): ((&Apart, &Summed), &Kept)| {
+    let row = |((apart, summed), kept): ((&ExtraBundle, &Summed), &Kept)| {
         let (name, colour) = match apart {
-            Apart::Region(id) => {
+            ExtraBundle::Region(id) => {
                 let region = state.document.region(*id)?;
                 let name = format!("Through {}", region.name);
                 (name, theme::region_colour(region))
             }
-            Apart::Filter => ("The filter".to_owned(), colour(0, false)),
+            ExtraBundle::Filter => ("The filter".to_owned(), colour(0, false)),
         };
         Some(Row {
             name,
             colour,
-            of: Of::Apart(*apart, ByPtr(summed.marks.clone())),
+            of: Of::Apart(*apart, SameArc(summed.marks.clone())),
             kept: *kept,
             all: summed.count,
         })
@@ -177,8 +177,8 @@ fn one(
             let sieve = sieve.filter(|s| s.layer == layer.id);
             sieve.is_some_and(|s| s.group.as_ref() == Some(group))
         }
-        Of::Apart(Apart::Region(id), _) => state.session.selected_region == Some(*id),
-        Of::Rest | Of::Apart(Apart::Filter, _) => false,
+        Of::Apart(ExtraBundle::Region(id), _) => state.session.selected_region == Some(*id),
+        Of::Rest | Of::Apart(ExtraBundle::Filter, _) => false,
     };
     let response = rows::list_row(ui, &spoken, ("bundle", i), selected);
     let inner = paint::inset(response.rect, space::INSET, space::INSET);
@@ -205,10 +205,10 @@ fn one(
                 let group = (!selected).then(|| group.clone());
                 act(actions, FilterAction::ShowGroup(group));
             }
-            Of::Apart(Apart::Region(id), _) => {
+            Of::Apart(ExtraBundle::Region(id), _) => {
                 actions.push(Action::SelectRegion((!selected).then_some(*id)));
             }
-            Of::Rest | Of::Apart(Apart::Filter, _) => {}
+            Of::Rest | Of::Apart(ExtraBundle::Filter, _) => {}
         }
     }
     let words = match (&row.of, selected) {
@@ -218,10 +218,10 @@ fn one(
         }
         (Of::Group(_), true) => "Click to show all streamlines again",
         (Of::Group(_), false) => "Click: this bundle alone",
-        (Of::Apart(Apart::Region(_), _), _) => {
+        (Of::Apart(ExtraBundle::Region(_), _), _) => {
             "All streamlines that pass the region, of any bundle. Click to select the region"
         }
-        (Of::Apart(Apart::Filter, _), _) => {
+        (Of::Apart(ExtraBundle::Filter, _), _) => {
             "All streamlines that pass the filter, whatever their weight"
         }
     };
@@ -237,13 +237,13 @@ fn one(
 /// What can be done with the streamlines of a row.
 fn more_of(button: &Response, layer: &Layer, of: &Of, actions: &mut Vec<Action>) {
     enum Does {
-        Lesion(Lesioned),
+        Lesion(VirtualLesionResult),
         Choose,
     }
     let without = match of {
-        Of::Group(group) => Some(Lesioned::Group(group.clone())),
-        Of::Apart(Apart::Region(id), _) => Some(Lesioned::Region(*id)),
-        Of::Rest | Of::Apart(Apart::Filter, _) => None,
+        Of::Group(group) => Some(VirtualLesionResult::Group(group.clone())),
+        Of::Apart(ExtraBundle::Region(id), _) => Some(VirtualLesionResult::Region(*id)),
+        Of::Rest | Of::Apart(ExtraBundle::Filter, _) => None,
     };
     let chosen = menu::popup(button, 210.0, |ui| {
         let mut chosen = None;
@@ -312,7 +312,7 @@ pub fn lesions(
             let p = theme::palette(ui.style());
             let text = "Another virtual lesion needs the fit in memory: run it again first";
             let note = Note::new(p, Severity::Information, text).action("Run again");
-            if note.show(ui) == Some(Answer::Taken) {
+            if note.show(ui) == Some(NoteResponse::Taken) {
                 act(actions, FilterAction::Run);
             }
         }
@@ -328,22 +328,22 @@ fn without(ui: &mut Ui, state: &State, weighed: &Weighed, actions: &mut Vec<Acti
                 no streamline is deleted";
     let what = select_row(ui, "Fit without", help, "choose…", |ui| {
         let mut chosen = None;
-        let mut item = |ui: &mut Ui, name: &str, what: Lesioned| {
+        let mut item = |ui: &mut Ui, name: &str, what: VirtualLesionResult| {
             if menu::Item::new(name).show(ui) {
                 chosen = Some(what);
             }
         };
         if let Some(own) = state.chosen() {
             let name = format!("The {} chosen streamlines", count(own.count as u64));
-            item(ui, &name, Lesioned::Chosen);
+            item(ui, &name, VirtualLesionResult::Chosen);
         }
         let groups = state.document.filtered().map(|(_, lines)| &lines.groups);
         for name in groups.into_iter().flat_map(|g| g.keys()) {
-            item(ui, &format!("Bundle {name}"), Lesioned::Group(name.clone()));
+            item(ui, &format!("Bundle {name}"), VirtualLesionResult::Group(name.clone()));
         }
         for region in &state.document.regions {
             let name = format!("What passes {}", region.name);
-            item(ui, &name, Lesioned::Region(region.id));
+            item(ui, &name, VirtualLesionResult::Region(region.id));
         }
         for kept in state
             .document
@@ -352,10 +352,10 @@ fn without(ui: &mut Ui, state: &State, weighed: &Weighed, actions: &mut Vec<Acti
             .filter(|k| k.found.is_some())
         {
             let name = format!("What passes {}", kept.name);
-            item(ui, &name, Lesioned::Pathway(Some(kept.id)));
+            item(ui, &name, VirtualLesionResult::Pathway(Some(kept.id)));
         }
         if state.final_pathway().is_some() {
-            item(ui, "What passes the live pathway", Lesioned::Pathway(None));
+            item(ui, "What passes the live pathway", VirtualLesionResult::Pathway(None));
         }
         chosen
     });
@@ -376,7 +376,7 @@ fn figures(value: f64) -> String {
     fixed(value, (3.0 - before).clamp(0.0, 8.0) as usize)
 }
 
-fn told(ui: &mut Ui, state: &State, lesion: &Lesion, actions: &mut Vec<Action>) {
+fn told(ui: &mut Ui, state: &State, lesion: &VirtualLesion, actions: &mut Vec<Action>) {
     let percent = lesion.percent();
     let sign = if percent > 0.0 { "+" } else { "" };
     let more = with_unit(&format!("{sign}{}", fixed(percent, 1)), "%");

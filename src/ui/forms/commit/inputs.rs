@@ -7,7 +7,7 @@ use crate::state::core::words::counted;
 use crate::state::filter::{FilterAction, Times};
 use crate::state::streamlines::lines_of;
 use crate::state::{Action, Content, LayerId, Phase, State};
-use crate::ui::files::{Place, Purpose};
+use crate::ui::files::{Place, PathPurpose};
 use crate::ui::format::{count, fixed};
 use crate::ui::forms::display::select_row;
 use crate::ui::widgets::slider::SliderRow;
@@ -196,7 +196,7 @@ fn timing(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<Act
         Some(From::Hand) => set(Times::Both(USUAL), Phase::Done),
         Some(From::File) => memory
             .files
-            .ask(ui.ctx(), Purpose::Scheme, Place::Middle, ""),
+            .ask(ui.ctx(), PathPurpose::Scheme, Place::Middle, ""),
         None => {}
     }
     let Times::Both(timing) = times else {

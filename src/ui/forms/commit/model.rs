@@ -14,7 +14,7 @@ use crate::ui::forms::display::{segment_row, select_row};
 use crate::ui::forms::parameters::{self, Rows, Shown};
 use crate::ui::forms::walk;
 use crate::ui::theme;
-use crate::ui::widgets::note::{Answer, Note};
+use crate::ui::widgets::note::{NoteResponse, Note};
 use crate::ui::widgets::slider::SliderRow;
 use crate::ui::widgets::{menu, rows, section};
 use crate::ui::{Memory, panels};
@@ -172,7 +172,7 @@ fn undetermined(ui: &mut Ui, state: &State, params: &Params, set: &mut Set) {
     if !params.force_model {
         note = note.action("Force the model");
     }
-    if note.show(ui) == Some(Answer::Taken) {
+    if note.show(ui) == Some(NoteResponse::Taken) {
         let forced = Params {
             force_model: true,
             ..params.clone()

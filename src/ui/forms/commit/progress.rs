@@ -4,7 +4,7 @@ use crate::solvers::commit::solver::Ended;
 use crate::state::State;
 use crate::state::core::words::counted;
 use crate::state::filter::jobs::FIT_WEIGHTS;
-use crate::state::filter::{Aim, Running, Weighed};
+use crate::state::filter::{FitPurpose, Running, Weighed};
 use crate::ui::format::{count, fixed, significant, with_unit};
 use crate::ui::theme::{self, size, space};
 use crate::ui::widgets::{charts, paint, section};
@@ -51,8 +51,8 @@ fn going(ui: &mut Ui, state: &State, running: &Running) {
         _ => {
             let iterations = ran(done);
             match &running.aim {
-                Aim::Weights | Aim::Again => iterations,
-                Aim::Lesion(_) => format!("virtual lesion, {iterations}"),
+                FitPurpose::Weights | FitPurpose::Again => iterations,
+                FitPurpose::Lesion(_) => format!("virtual lesion, {iterations}"),
             }
         }
     };

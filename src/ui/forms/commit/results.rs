@@ -9,7 +9,7 @@ use crate::ui::forms::display::colour_of;
 use crate::ui::theme::{self, space};
 use crate::ui::widgets::button::{Button, segmented};
 use crate::ui::widgets::cut::CutHistogram;
-use crate::ui::widgets::note::{Answer, Note};
+use crate::ui::widgets::note::{NoteResponse, Note};
 use crate::ui::widgets::slider::{self, Columns};
 use crate::ui::widgets::{paint, rows, section};
 use crate::ui::{Memory, panels};
@@ -86,7 +86,7 @@ fn stale(ui: &mut Ui, state: &State, layer: &Layer, weighed: &Weighed, actions: 
     let p = theme::palette(ui.style());
     let text = "These weights were fitted before the streamlines were changed or moved";
     let note = Note::new(p, Severity::Warning, text).action("Run again");
-    if note.show(ui) == Some(Answer::Taken) {
+    if note.show(ui) == Some(NoteResponse::Taken) {
         act(actions, FilterAction::Run);
     }
 }
@@ -225,7 +225,7 @@ fn single(ui: &mut Ui, memory: &mut Memory, actions: &mut Vec<Action>) {
     let text = "Near-duplicates share their weight arbitrarily: one may have all of it and the others none. Trust \
                 sums over bundles";
     let note = Note::new(p, Severity::Warning, text).action("Show the table");
-    if note.show(ui) == Some(Answer::Taken) {
+    if note.show(ui) == Some(NoteResponse::Taken) {
         let by = Some(Column::Value(WEIGHT.to_owned()));
         let descending = true;
         actions.push(Action::Bundle(BundleAction::Sort(TableView {

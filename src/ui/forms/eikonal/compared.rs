@@ -5,7 +5,7 @@ use crate::state::pathways::jobs::COMPARE;
 use crate::state::pathways::{AmongPairs, PathwayAction, Standing};
 use crate::state::{Action, Severity, State};
 use crate::ui::theme;
-use crate::ui::widgets::note::{Answer, Note};
+use crate::ui::widgets::note::{NoteResponse, Note};
 use crate::ui::widgets::rows;
 use egui::Ui;
 
@@ -55,7 +55,7 @@ pub fn meaning(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
         let text = format!("Not compared with random pairs: {why}");
         let p = theme::palette(ui.style());
         let note = Note::new(p, Severity::Information, &text).action("Compare");
-        if note.show(ui) == Some(Answer::Taken) {
+        if note.show(ui) == Some(NoteResponse::Taken) {
             actions.push(Action::Pathway(PathwayAction::CompareAgain));
         }
     }

@@ -5,7 +5,7 @@ use super::super::volume::{curve_row, cut_row};
 use super::Set;
 use crate::scene;
 use crate::scene::draw_list::Transfer;
-use crate::state::pathways::{EXCESS_SHOWN, Settings, Shown};
+use crate::state::pathways::{EXCESS_SHOWN, PathwaySettings, Shown};
 use crate::state::{Phase, State, defaults};
 use crate::ui::Memory;
 use crate::ui::theme::space;
@@ -19,7 +19,7 @@ const ON_SLICES: &str = "Colours, outline, contours";
 const IN_SCENE: &str = "Pathways in 3-D";
 
 /// Which cost is shown.
-pub fn cost(ui: &mut Ui, settings: &Settings, set: &mut Set) {
+pub fn cost(ui: &mut Ui, settings: &PathwaySettings, set: &mut Set) {
     // The words need more than the common field.
     const LABEL: f32 = 72.0;
     let columns = Columns::allocate(ui);
@@ -34,7 +34,7 @@ pub fn cost(ui: &mut Ui, settings: &Settings, set: &mut Set) {
     let words = Shown::ALL.map(Shown::name);
     let now = Shown::ALL.iter().position(|s| *s == settings.shown);
     if let Some(i) = segmented(ui, place, "Show cost", &words, now.unwrap_or(0)) {
-        let changed = Settings {
+        let changed = PathwaySettings {
             shown: Shown::ALL[i],
             ..settings.clone()
         };
@@ -43,12 +43,12 @@ pub fn cost(ui: &mut Ui, settings: &Settings, set: &mut Set) {
 }
 
 /// The cost's colours and lines on slices.
-pub fn on_slices(ui: &mut Ui, settings: &Settings, memory: &mut Memory, set: &mut Set) {
+pub fn on_slices(ui: &mut Ui, settings: &PathwaySettings, memory: &mut Memory, set: &mut Set) {
     if !folded(ui, ON_SLICES, memory) {
         return;
     }
     let usual = defaults::pathways();
-    let limits = [*Settings::RANGE.start(), *Settings::RANGE.end()].map(|s| f64::from(s) * 100.0);
+    let limits = [*PathwaySettings::RANGE.start(), *PathwaySettings::RANGE.end()].map(|s| f64::from(s) * 100.0);
     let row = SliderRow::new("Colours up to", f64::from(settings.range) * 100.0, 5.0..=150.0)
         .logarithmic()
         .decimals(0)
@@ -60,7 +60,7 @@ pub fn on_slices(ui: &mut Ui, settings: &Settings, memory: &mut Memory, set: &mu
     if let Some((percent, phase)) = row.value(ui) {
         let range = (percent / 100.0) as f32;
         let settings = settings.clone();
-        set(Settings { range, ..settings }, phase);
+        set(PathwaySettings { range, ..settings }, phase);
     }
     let row = SliderRow::new(
         "Cost opacity",
@@ -75,7 +75,7 @@ pub fn on_slices(ui: &mut Ui, settings: &Settings, memory: &mut Memory, set: &mu
         let opacity = (percent / 100.0) as f32;
         let settings = settings.clone();
         set(
-            Settings {
+            PathwaySettings {
                 opacity,
                 ..settings
             },
@@ -84,12 +84,12 @@ pub fn on_slices(ui: &mut Ui, settings: &Settings, memory: &mut Memory, set: &mu
     }
     check(ui, "Grey images below the cost", settings.greys, |greys| {
         let settings = settings.clone();
-        set(Settings { greys, ..settings }, Phase::Done);
+        set(PathwaySettings { greys, ..settings }, Phase::Done);
     });
     check(ui, "Pathway outline on slices", settings.outline, |on| {
         let settings = settings.clone();
         set(
-            Settings {
+            PathwaySettings {
                 outline: on,
                 ..settings
             },
@@ -117,7 +117,7 @@ fn check(ui: &mut Ui, name: &str, on: bool, set: impl FnOnce(bool)) {
 }
 
 /// Lines of equal cost.
-fn contours(ui: &mut Ui, settings: &Settings, set: &mut Set) {
+fn contours(ui: &mut Ui, settings: &PathwaySettings, set: &mut Set) {
     const EVERY: f64 = 5.0;
     let of = match settings.shown {
         Shown::Second => Shown::Second,
@@ -140,7 +140,7 @@ fn contours(ui: &mut Ui, settings: &Settings, set: &mut Set) {
     };
     let settings = settings.clone();
     set(
-        Settings {
+        PathwaySettings {
             contours,
             ..settings
         },
@@ -171,7 +171,7 @@ pub fn in_scene(ui: &mut Ui, state: &State, memory: &mut Memory, set: &mut Set) 
     if let Some((cloud, surface)) = chosen {
         let settings = settings.clone();
         set(
-            Settings {
+            PathwaySettings {
                 cloud,
                 surface,
                 ..settings
@@ -184,7 +184,7 @@ pub fn in_scene(ui: &mut Ui, state: &State, memory: &mut Memory, set: &mut Set) 
         && let Some(cut) = cut_row(ui, state, settings.cut)
     {
         let settings = settings.clone();
-        set(Settings { cut, ..settings }, Phase::Done);
+        set(PathwaySettings { cut, ..settings }, Phase::Done);
     }
     let Some(live) = scene::pathways::live(state).filter(|_| settings.cloud) else {
         return;
@@ -202,7 +202,7 @@ pub fn in_scene(ui: &mut Ui, state: &State, memory: &mut Memory, set: &mut Set) 
     if let Some((transfer, phase)) = editor.show(ui).or(preset) {
         let settings = settings.clone();
         set(
-            Settings {
+            PathwaySettings {
                 transfer,
                 ..settings
             },

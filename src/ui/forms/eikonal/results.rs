@@ -11,7 +11,7 @@ use crate::ui::naming::{self, Named, Renamed};
 use crate::ui::theme::{self, size, space};
 use crate::ui::tracks::Remark;
 use crate::ui::widgets::button::{IconButton, eye};
-use crate::ui::widgets::note::{Answer, Note};
+use crate::ui::widgets::note::{NoteResponse, Note};
 use crate::ui::widgets::{paint, rows, section};
 use crate::ui::{Memory, format, icons, panels};
 use egui::{Key, Rect, Sense, Ui, pos2, vec2};
@@ -43,7 +43,7 @@ pub fn show(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<A
     section::head_with(ui, "Results", &fact);
     if let Some((_, why)) = &working.failed {
         let note = Note::new(p, Severity::Error, why).action("Solve again");
-        if note.show(ui) == Some(Answer::Taken) {
+        if note.show(ui) == Some(NoteResponse::Taken) {
             actions.push(Action::Pathway(PathwayAction::SolveAgain));
         }
     } else if working.live.is_none() {

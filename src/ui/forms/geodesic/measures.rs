@@ -4,11 +4,11 @@ use crate::data::appearance::ColourMap;
 use crate::solvers::curves::Seeding;
 use crate::solvers::geodesic::{Cut, Directions};
 use crate::state::core::words::{counted, mask};
-use crate::state::session::LiveRays;
-use crate::state::{Action, Live, Phase, Rays, State};
+use crate::state::session::RayResult;
+use crate::state::{Action, CurveResult, Phase, Rays, State};
 use crate::ui::forms::display::colour_of;
 use crate::ui::forms::tracking::empty::{Empty, targets};
-use crate::ui::rays::{self, Remedy};
+use crate::ui::rays::{self, Suggestion};
 use crate::ui::theme::{self, size};
 use crate::ui::widgets::button::segmented;
 use crate::ui::widgets::cut::CutHistogram;
@@ -27,7 +27,7 @@ const CM: &str = "Length of a ray divided by its length in the metric of the inv
 pub fn nothing(
     ui: &mut Ui,
     state: &State,
-    live: &Live,
+    live: &CurveResult,
     memory: &mut Memory,
     actions: &mut Vec<Action>,
 ) {
@@ -45,35 +45,35 @@ pub fn nothing(
     };
     let mut better = now.clone();
     let word = match remedy {
-        Remedy::WidenCone => {
+        Suggestion::WidenCone => {
             if let Directions::Cone { half_angle_rad, .. } = &mut better.params.directions {
                 *half_angle_rad = (*half_angle_rad * 1.5).clamp(0.1, std::f64::consts::FRAC_PI_2);
             }
             Some("Widen the cone")
         }
-        Remedy::MoreRays => {
+        Suggestion::MoreRays => {
             if let Seeding::Random { count } = &mut better.params.walk.seeding {
                 *count = count.saturating_mul(4);
             }
             Some("Four times as many rays")
         }
-        Remedy::ShorterLength => {
+        Suggestion::ShorterLength => {
             let walk = &mut better.params.walk;
             walk.min_length_mm = (walk.min_length_mm * 0.5).floor();
             Some("Halve the shortest length")
         }
-        Remedy::KeepAll => {
+        Suggestion::KeepAll => {
             better.cut = Cut::All;
             Some("Keep all")
         }
-        Remedy::Nothing => None,
+        Suggestion::Nothing => None,
     };
-    let missed = matches!(remedy, Remedy::WidenCone | Remedy::MoreRays);
+    let missed = matches!(remedy, Suggestion::WidenCone | Suggestion::MoreRays);
     let empty = Empty {
         text,
         word,
         missed,
-        starts: remedy != Remedy::Nothing,
+        starts: remedy != Suggestion::Nothing,
     };
     if empty.show(ui, state, live, memory, actions) {
         actions.push(Action::SetRays {
@@ -87,7 +87,7 @@ pub fn nothing(
 pub fn histogram(
     ui: &mut Ui,
     state: &State,
-    rays: &LiveRays,
+    rays: &RayResult,
     memory: &mut Memory,
     actions: &mut Vec<Action>,
 ) -> Cut {
@@ -165,7 +165,7 @@ fn share_of(measures: &[f32], kept: usize) -> Cut {
 }
 
 /// Which rays stay: those above the cut, or the best ones.
-fn keep(ui: &mut Ui, now: &Rays, live: &LiveRays, kept: usize) -> Option<(Cut, Phase)> {
+fn keep(ui: &mut Ui, now: &Rays, live: &RayResult, kept: usize) -> Option<(Cut, Phase)> {
     let columns = Columns::allocate(ui);
     let p = theme::palette(ui.style());
     let font = theme::regular(size::LABEL);
@@ -212,7 +212,7 @@ fn keep(ui: &mut Ui, now: &Rays, live: &LiveRays, kept: usize) -> Option<(Cut, P
 }
 
 /// Tensors that had to be changed before rays could run through them.
-pub fn repaired(ui: &mut Ui, rays: &LiveRays) {
+pub fn repaired(ui: &mut Ui, rays: &RayResult) {
     if rays.repaired > 0 {
         let count = counted(rays.repaired as usize, "tensor");
         let text = format!("{count} repaired: not positive definite");

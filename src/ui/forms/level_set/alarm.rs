@@ -6,7 +6,7 @@ use crate::state::segment::SegmentAction;
 use crate::state::{Action, LeakNotice, Severity, State, Task};
 use crate::ui::format::{count, significant, with_unit};
 use crate::ui::theme;
-use crate::ui::widgets::note::{Answer, Note};
+use crate::ui::widgets::note::{NoteResponse, Note};
 use egui::Ui;
 
 /// The button that goes back to the state before the leak.
@@ -42,8 +42,8 @@ pub fn show(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
         None => note.show_all(ui),
     };
     match answer {
-        Some(Answer::Taken) => act(actions, SegmentAction::Rewind(leaked.leak.from)),
-        Some(Answer::Left) => actions.extend(leaked.at.map(Action::MoveCrosshair)),
-        Some(Answer::Dismissed) | None => {}
+        Some(NoteResponse::Taken) => act(actions, SegmentAction::Rewind(leaked.leak.from)),
+        Some(NoteResponse::Left) => actions.extend(leaked.at.map(Action::MoveCrosshair)),
+        Some(NoteResponse::Dismissed) | None => {}
     }
 }

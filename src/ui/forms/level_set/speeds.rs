@@ -3,7 +3,7 @@
 use super::act;
 use crate::data::region::RegionId;
 use crate::solvers::level_set::Params;
-use crate::state::segment::{SegmentAction, Settings, scalar};
+use crate::state::segment::{SegmentAction, SegmentSettings, scalar};
 use crate::state::{Action, Phase, State};
 use crate::ui::Memory;
 use crate::ui::forms::display::select_row;
@@ -81,7 +81,7 @@ fn speeds(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
     rows(ui, Rows::These(&["bias"]), set);
     rows(ui, Rows::AllBut(PLACED), set);
     if let Some((params, phase)) = chosen {
-        let settings = Settings {
+        let settings = SegmentSettings {
             params,
             ..settings.clone()
         };
@@ -162,7 +162,7 @@ fn painted(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
 
 fn display(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
     let settings = &state.document.segment.settings;
-    let mut chosen: Option<(Settings, Phase)> = None;
+    let mut chosen: Option<(SegmentSettings, Phase)> = None;
     let percent = f64::from(settings.speed_opacity) * 100.0;
     let row = SliderRow::new("Speed overlay", percent, 0.0..=60.0)
         .decimals(0)
@@ -173,7 +173,7 @@ fn display(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
     if let Some((percent, phase)) = row.value(ui) {
         let speed_opacity = (percent / 100.0) as f32;
         chosen = Some((
-            Settings {
+            SegmentSettings {
                 speed_opacity,
                 ..settings.clone()
             },
@@ -199,7 +199,7 @@ fn display(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
     };
     if let Some((pace, phase)) = pace {
         chosen = Some((
-            Settings {
+            SegmentSettings {
                 pace,
                 ..settings.clone()
             },
@@ -209,14 +209,14 @@ fn display(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
     let help = "How far from the cut of the image's volume the surface is seen";
     if let Some((fade_mm, phase)) = fade_row(ui, "Surface fades", help, settings.fade_mm) {
         chosen = Some((
-            Settings {
+            SegmentSettings {
                 fade_mm,
                 ..settings.clone()
             },
             phase,
         ));
     }
-    let mut check = |ui: &mut Ui, name: &str, on: bool, with: &dyn Fn(bool) -> Settings| {
+    let mut check = |ui: &mut Ui, name: &str, on: bool, with: &dyn Fn(bool) -> SegmentSettings| {
         let columns = Columns::allocate(ui);
         if let Some(on) = checkbox(ui, columns.label.union(columns.wide), name, on) {
             chosen = Some((with(on), Phase::Done));
@@ -224,19 +224,19 @@ fn display(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
     };
     let base = || settings.clone();
     check(ui, "Pause at leaks", settings.watched, &|watched| {
-        Settings { watched, ..base() }
+        SegmentSettings { watched, ..base() }
     });
     check(
         ui,
         "Dim volumes outside the surface",
         settings.dims,
-        &|dims| Settings { dims, ..base() },
+        &|dims| SegmentSettings { dims, ..base() },
     );
     check(
         ui,
         "Sampling sets the volume's curve",
         settings.curve,
-        &|curve| Settings { curve, ..base() },
+        &|curve| SegmentSettings { curve, ..base() },
     );
     if let Some((settings, phase)) = chosen {
         act(actions, SegmentAction::Set { settings, phase });

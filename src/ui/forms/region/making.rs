@@ -2,7 +2,7 @@
 //! region follows its controls; there is nothing to apply.
 
 use crate::data::{DataId, Region, Role, Shape, Volume};
-use crate::solvers::region::{Change, Combine, Fill, Found};
+use crate::solvers::region::{Change, Combine, Fill, LabelCount};
 use crate::state::core::words::counted;
 use crate::state::regions::drawing::measured;
 use crate::state::regions::making::{Labels, Making, Source, region_name};
@@ -11,7 +11,7 @@ use crate::ui::forms::display::{extent, select_row, short_unit};
 use crate::ui::forms::parameters::{self, Rows, Shown};
 use crate::ui::theme::{self, size, space};
 use crate::ui::widgets::button::{Button, IconButton};
-use crate::ui::widgets::note::{Answer, Note};
+use crate::ui::widgets::note::{NoteResponse, Note};
 use crate::ui::widgets::slider::{RangeRow, Scale};
 use crate::ui::widgets::{menu, paint, region, rows, section};
 use crate::ui::{Memory, format, icons, panels, regions};
@@ -84,7 +84,7 @@ pub fn threshold(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut 
                 let p = theme::palette(ui.style());
                 let text = format!("No region follows the threshold of {}", layer.name);
                 let note = Note::new(p, Severity::Information, &text).action("Make one");
-                if note.show(ui) == Some(Answer::Taken) {
+                if note.show(ui) == Some(NoteResponse::Taken) {
                     let source = first_threshold(layer, volume, memory);
                     let phase = Phase::Done;
                     actions.push(Action::Make { source, phase });
@@ -381,7 +381,7 @@ pub fn labels(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec
             let note = Note::new(p, Severity::Warning, why).action("Threshold…");
             let layer = state.document.layer(labels.layer);
             let volume = layer.and_then(|l| l.content.volume());
-            if note.show(ui) == Some(Answer::Taken)
+            if note.show(ui) == Some(NoteResponse::Taken)
                 && let Some((layer, volume)) = layer.zip(volume)
             {
                 let source = first_threshold(layer, volume, memory);
@@ -407,14 +407,14 @@ pub fn labels(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec
                 .iter()
                 .map(|r| r.name.as_str())
                 .collect();
-            let absent = |found: &&Found| {
+            let absent = |found: &&LabelCount| {
                 layer.is_some_and(|l| !there.contains(region_name(l, found.number).as_str()))
             };
             let volume = layer.and_then(|l| l.content.volume());
             let search = &memory.label_search;
-            let sought = |f: &&Found| regions::many::found(&described(volume, f), search);
+            let sought = |f: &&LabelCount| regions::many::found(&described(volume, f), search);
             let rest = numbers.0.iter().filter(absent).filter(sought);
-            let rest: Vec<Found> = rest.copied().collect();
+            let rest: Vec<LabelCount> = rest.copied().collect();
             let text = match (rest.len(), numbers.0.len()) {
                 (0, _) if !search.is_empty() => "No other is found".to_owned(),
                 (n, _) if !search.is_empty() => {
@@ -441,7 +441,7 @@ pub fn labels(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec
 }
 
 /// A label in words: `17 Left-Hippocampus`, or its number.
-fn described(volume: Option<&Volume>, found: &Found) -> String {
+fn described(volume: Option<&Volume>, found: &LabelCount) -> String {
     let table = volume.and_then(|v| v.labels.as_ref());
     let named = table.zip(u32::try_from(found.number).ok());
     named.map_or(found.number.to_string(), |(labels, n)| labels.described(n))
@@ -451,7 +451,7 @@ fn described(volume: Option<&Volume>, found: &Found) -> String {
 fn label_list(
     ui: &mut Ui,
     state: &State,
-    (labels, numbers): (&Labels, &[Found]),
+    (labels, numbers): (&Labels, &[LabelCount]),
     (role, search): (Role, &mut String),
     actions: &mut Vec<Action>,
 ) {
@@ -466,15 +466,15 @@ fn label_list(
     let of: DataId = volume.id();
     let voxel_ml = volume.grid.world_from_voxel.matrix3.determinant().abs() / 1000.0;
     let p = theme::palette(ui.style());
-    let table = |found: &Found| volume.labels.as_ref().zip(u32::try_from(found.number).ok());
-    let words = |found: &Found| described(Some(volume), found);
+    let table = |found: &LabelCount| volume.labels.as_ref().zip(u32::try_from(found.number).ok());
+    let words = |found: &LabelCount| described(Some(volume), found);
     if numbers.len() < regions::many::SEARCHED {
         search.clear();
     }
     let shown = numbers
         .iter()
         .filter(|f| regions::many::found(&words(f), search));
-    let shown: Vec<&Found> = shown.collect();
+    let shown: Vec<&LabelCount> = shown.collect();
     if numbers.len() >= regions::many::SEARCHED {
         let counts = (shown.len(), numbers.len());
         regions::many::search_field(ui, ("Search labels", "Number or name"), search, counts);

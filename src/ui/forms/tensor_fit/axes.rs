@@ -1,6 +1,6 @@
 //! Axes of the gradients: fibres with each of the 24 ways to exchange and flip them, best first.
 
-use crate::data::turn::Turn;
+use crate::data::axis_change::AxisChange;
 use crate::data::{DataId, Tractogram};
 use crate::solvers::gradient_check::{Candidate, Output, Verdict};
 use crate::state::tensors::jobs::CHECK;
@@ -106,7 +106,7 @@ fn pictures(ui: &mut Ui, pictures: &Pictures, output: &Arc<Output>, actions: &mu
         let response = ui.interact(place, ui.make_persistent_id(("axes", i)), Sense::click());
         let painter = ui.painter();
         paint::picture(painter, picture, texture.id(), radius::CONTROL);
-        let now = candidate.turn == Turn::NONE;
+        let now = candidate.turn == AxisChange::NONE;
         let (line, ink) = match (now, i == 0) {
             (true, _) => (Stroke::new(2.0, p.accent), p.t1),
             (_, true) => (Stroke::new(2.0, p.warning), p.t1),
@@ -142,7 +142,7 @@ fn pictures(ui: &mut Ui, pictures: &Pictures, output: &Arc<Output>, actions: &mu
 
 fn words(rank: usize, candidate: &Candidate) -> String {
     let turn = candidate.turn.words();
-    let take = if candidate.turn == Turn::NONE {
+    let take = if candidate.turn == AxisChange::NONE {
         ""
     } else {
         ". Click takes it; Ctrl+Z gives it back"

@@ -3,7 +3,7 @@
 use super::overlap::Picture;
 use super::{axes, describe, fitted, grid, orders, shells};
 use crate::data::gradients::Weighting;
-use crate::data::turn::Turn;
+use crate::data::axis_change::AxisChange;
 use crate::data::{AffineSource, DataId, Grid, TensorLayout, Tractogram};
 use crate::solvers::gradient_check;
 use crate::state::alignment::space::{Disagreement, Item, What, compared, shares_inside};
@@ -458,7 +458,7 @@ fn gradient_check(state: &State) -> Option<Check> {
 }
 
 /// How the gradients of the scan's file were turned.
-fn turned(state: &State) -> Option<Turn> {
+fn turned(state: &State) -> Option<AxisChange> {
     let document = &state.document;
     document.origins.turn(document.scan()?.origin)
 }
@@ -473,7 +473,7 @@ fn axes_known(state: &State) -> bool {
 }
 
 /// What a comparison of the gradients' axes found better than those they have.
-fn suspected(state: &State) -> Option<Turn> {
+fn suspected(state: &State) -> Option<AxisChange> {
     let scan = state.document.scan()?.content.volume()?.id();
     let (of, output) = state.session.axes.as_ref()?;
     match output.verdict() {

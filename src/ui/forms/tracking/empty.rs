@@ -1,14 +1,14 @@
 //! What is said where nothing was kept.
 
 use crate::data::{Region, Role};
-use crate::state::{Action, Live, Severity, State};
-use crate::ui::widgets::note::{Answer, Note};
+use crate::state::{Action, CurveResult, Severity, State};
+use crate::ui::widgets::note::{NoteResponse, Note};
 use crate::ui::{Memory, format, theme};
 use egui::Ui;
 use std::sync::Arc;
 
 /// The regions of a result that are its targets.
-pub fn targets<'a>(state: &'a State, live: &Live) -> Vec<&'a Arc<Region>> {
+pub fn targets<'a>(state: &'a State, live: &CurveResult) -> Vec<&'a Arc<Region>> {
     let ids = live.targets.iter();
     ids.filter_map(|id| state.document.region(*id)).collect()
 }
@@ -29,7 +29,7 @@ impl Empty<'_> {
         mut self,
         ui: &mut Ui,
         state: &State,
-        live: &Live,
+        live: &CurveResult,
         memory: &mut Memory,
         actions: &mut Vec<Action>,
     ) -> bool {
@@ -70,9 +70,9 @@ impl Empty<'_> {
             note = note.leave("Show it");
         }
         let answer = note.show(ui);
-        if let (Some(Answer::Dismissed), Some(place)) = (answer, place) {
+        if let (Some(NoteResponse::Dismissed), Some(place)) = (answer, place) {
             actions.push(Action::MoveCrosshair(place));
         }
-        answer == Some(Answer::Taken)
+        answer == Some(NoteResponse::Taken)
     }
 }

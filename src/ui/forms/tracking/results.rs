@@ -3,21 +3,21 @@
 use super::empty::Empty;
 use crate::data::appearance::ColourMap;
 use crate::data::{Region, Role};
-use crate::solvers::curves::{Fate, Params};
+use crate::solvers::curves::{SeedOutcome, Params};
 use crate::solvers::geodesic::Cut;
 use crate::state::core::words::{counted, mask, streamlines};
 use crate::state::document::LineColouring;
-use crate::state::session::LiveRays;
+use crate::state::session::RayResult;
 use crate::state::tensors::jobs::fit::FIT;
 use crate::state::track::jobs::LIVE;
-use crate::state::{Action, Content, Live, Method, Phase, Severity, Slot, Standing, State};
+use crate::state::{Action, Content, CurveResult, Method, Phase, Severity, Slot, Standing, State};
 use crate::ui::forms::geodesic::measures;
 use crate::ui::forms::{density, display};
 use crate::ui::theme::{self, size, space};
-use crate::ui::tracks::{self, Lengths, Remark, Remedy};
+use crate::ui::tracks::{self, Lengths, Remark, Suggestion};
 use crate::ui::widgets::button::eye;
 use crate::ui::widgets::charts::{self, Histogram};
-use crate::ui::widgets::note::{Answer, Note};
+use crate::ui::widgets::note::{NoteResponse, Note};
 use crate::ui::widgets::{paint, region, rows, section};
 use crate::ui::{Memory, format, panels};
 use egui::{Color32, Rect, Sense, Ui, pos2, vec2};
@@ -46,7 +46,7 @@ pub fn show(
                 if state.session.stranded.live {
                     note = note.action(panels::ON_CPU);
                 }
-                if note.show(ui) == Some(Answer::Taken) {
+                if note.show(ui) == Some(NoteResponse::Taken) {
                     actions.push(Action::RunOnCpu);
                 }
             }
@@ -87,7 +87,7 @@ pub fn show(
 fn figures(
     ui: &mut Ui,
     state: &State,
-    live: &Live,
+    live: &CurveResult,
     memory: &mut Memory,
     narrow: bool,
     actions: &mut Vec<Action>,
@@ -180,7 +180,7 @@ fn again(ui: &mut Ui, state: &State, text: &str, actions: &mut Vec<Action>) {
         Method::Rays => "Shoot again",
     };
     let note = Note::new(p, Severity::Warning, text).action(word);
-    if note.show(ui) == Some(Answer::Taken) {
+    if note.show(ui) == Some(NoteResponse::Taken) {
         actions.push(Action::Retrack);
     }
 }
@@ -189,13 +189,13 @@ fn again(ui: &mut Ui, state: &State, text: &str, actions: &mut Vec<Action>) {
 fn nothing(
     ui: &mut Ui,
     state: &State,
-    live: &Live,
-    (text, remedy, params): (&str, Remedy, &Params),
+    live: &CurveResult,
+    (text, remedy, params): (&str, Suggestion, &Params),
     memory: &mut Memory,
     actions: &mut Vec<Action>,
 ) {
     let (word, params) = match remedy {
-        Remedy::LowerFa => {
+        Suggestion::LowerFa => {
             let lower = params.min_fa.map(|v| (v * 0.5 * 100.0).round() / 100.0);
             (
                 "Halve the FA limit",
@@ -205,7 +205,7 @@ fn nothing(
                 },
             )
         }
-        Remedy::ShorterLength => {
+        Suggestion::ShorterLength => {
             let shorter = (params.min_length_mm * 0.5).round();
             (
                 "Halve the shortest length",
@@ -215,7 +215,7 @@ fn nothing(
                 },
             )
         }
-        Remedy::LoosenAngle => {
+        Suggestion::LoosenAngle => {
             let looser = params
                 .max_angle_rad
                 .map(|a| (a.to_degrees() + 15.0).min(90.0).to_radians());
@@ -227,13 +227,13 @@ fn nothing(
                 },
             )
         }
-        Remedy::Nothing => ("", params.clone()),
+        Suggestion::Nothing => ("", params.clone()),
     };
     let empty = Empty {
         text: text.to_owned(),
         word: Some(word).filter(|word| !word.is_empty()),
-        missed: remedy == Remedy::LoosenAngle,
-        starts: live.output.fates.iter().sum::<u64>() != live.output.fates[Fate::NoStart as usize],
+        missed: remedy == Suggestion::LoosenAngle,
+        starts: live.output.fates.iter().sum::<u64>() != live.output.fates[SeedOutcome::NoStart as usize],
     };
     if empty.show(ui, state, live, memory, actions) {
         actions.push(Action::SetTrack {
@@ -284,7 +284,7 @@ fn histogram(ui: &mut Ui, lengths: &Lengths, by_length: bool, whose: &str) {
 fn tracked_targets(
     ui: &mut Ui,
     state: &State,
-    live: &Live,
+    live: &CurveResult,
     memory: &mut Memory,
     actions: &mut Vec<Action>,
 ) {
@@ -310,8 +310,8 @@ fn tracked_targets(
 fn measured_targets(
     ui: &mut Ui,
     state: &State,
-    live: &Live,
-    (rays, cut): (&LiveRays, Cut),
+    live: &CurveResult,
+    (rays, cut): (&RayResult, Cut),
     memory: &mut Memory,
     actions: &mut Vec<Action>,
 ) {
@@ -343,7 +343,7 @@ fn or_none(count: usize, median: String) -> String {
 fn table(
     ui: &mut Ui,
     state: &State,
-    live: &Live,
+    live: &CurveResult,
     heads: &[(&str, f32)],
     actions: &mut Vec<Action>,
     values: impl Fn(usize, &str) -> (Vec<String>, String),
@@ -421,19 +421,19 @@ fn table(
     }
 }
 
-fn has_missed_row(live: &Live) -> bool {
+fn has_missed_row(live: &CurveResult) -> bool {
     !live.targets.is_empty()
 }
 
 /// What missed the targets, with the eye that hides it.
-fn missed(ui: &mut Ui, state: &State, live: &Live, actions: &mut Vec<Action>) {
+fn missed(ui: &mut Ui, state: &State, live: &CurveResult, actions: &mut Vec<Action>) {
     if !has_missed_row(live) {
         return;
     }
     let output = &live.output;
     let p = theme::palette(ui.style());
     let name = "Missed the targets";
-    let count = format::count(output.fates[Fate::MissedTargets as usize]);
+    let count = format::count(output.fates[SeedOutcome::MissedTargets as usize]);
     let fact = match output.missed_every {
         1 => count,
         every => format!("{count}, 1 in {every} drawn"),

@@ -3,7 +3,7 @@
 use arcuate::compute::{Backend, BackendChoice, BackendKind, Control};
 use arcuate::data::Tractogram;
 use arcuate::data::tractogram::LENGTH;
-use arcuate::solvers::tractogram::selection::{Rules, Selection, Within, select};
+use arcuate::solvers::tractogram::selection::{SelectionRules, Selection, Within, select};
 
 /// To and fro between two points: in single precision the sum is off by a tenth.
 pub fn very_many() {
@@ -17,13 +17,13 @@ pub fn very_many() {
         "{} {wanted}",
         one.length_mm(0)
     );
-    let within = |low, high| Rules {
+    let within = |low, high| SelectionRules {
         values: vec![Within {
             name: LENGTH.to_owned(),
             low,
             high,
         }],
-        ..Rules::default()
+        ..SelectionRules::default()
     };
     let middle = wanted as f32;
     let found = picked(&one, &within(0.999 * middle, 1.001 * middle));
@@ -34,19 +34,19 @@ pub fn very_many() {
 pub fn nothing() {
     let none = Tractogram::new(Vec::new(), vec![0]);
     for name in [LENGTH, "fa"] {
-        let rules = Rules {
+        let rules = SelectionRules {
             values: vec![Within {
                 name: name.to_owned(),
                 low: 0.0,
                 high: 1.0,
             }],
-            ..Rules::default()
+            ..SelectionRules::default()
         };
         assert_eq!(picked(&none, &rules).marks, [false; 0], "{name}");
     }
 }
 
-fn picked(of: &Tractogram, rules: &Rules) -> Selection {
+fn picked(of: &Tractogram, rules: &SelectionRules) -> Selection {
     let choice = BackendChoice {
         kind: BackendKind::Cpu,
         threads: Some(2),

@@ -4,7 +4,7 @@ use super::{on, run, walks};
 use crate::support::Random;
 use arcuate::compute::Control;
 use arcuate::data::{Grid, Tractogram, Volume, VolumeKind};
-use arcuate::solvers::tractogram::selection::{Counting, OnImage, Reason, Rules, means};
+use arcuate::solvers::tractogram::selection::{PointStatistic, OnImage, Reason, SelectionRules, means};
 use glam::DVec3;
 use std::sync::Arc;
 
@@ -20,11 +20,11 @@ pub fn images() {
     let lines = walks(&mut random, 300);
     let all_values = column_of(&volume, &lines);
     let mut together: Option<Vec<bool>> = None;
-    let mut rules = Rules::default();
+    let mut rules = SelectionRules::default();
     for (counting, low, high) in [
-        (Counting::Mean, 0.45, 0.55),
-        (Counting::Any, 0.8, 0.82),
-        (Counting::All, 0.1, f32::INFINITY),
+        (PointStatistic::Mean, 0.45, 0.55),
+        (PointStatistic::Any, 0.8, 0.82),
+        (PointStatistic::All, 0.1, f32::INFINITY),
     ] {
         let image = OnImage {
             volume: volume.clone(),
@@ -37,19 +37,19 @@ pub fn images() {
         let expected: Vec<bool> = all_values
             .iter()
             .map(|values| match counting {
-                Counting::Mean => {
+                PointStatistic::Mean => {
                     let sum: f64 = values.iter().map(|v| f64::from(*v)).sum();
                     within((sum / values.len() as f64) as f32)
                 }
-                Counting::Any => values.iter().any(|v| within(*v)),
-                Counting::All => values.iter().all(|v| within(*v)),
+                PointStatistic::Any => values.iter().any(|v| within(*v)),
+                PointStatistic::All => values.iter().all(|v| within(*v)),
             })
             .collect();
         let some = expected.iter().filter(|e| **e).count();
         assert!(some > 0 && some < lines.len(), "{counting:?} {some}");
-        let one = Rules {
+        let one = SelectionRules {
             images: vec![image.clone()],
-            ..Rules::default()
+            ..SelectionRules::default()
         };
         let found = run(&lines, &one);
         assert_eq!(found.marks, expected, "{counting:?}");
@@ -71,9 +71,9 @@ pub fn images() {
     // No point passes nothing, and a place that is none lies within no limits.
     let odd = Tractogram::new(vec![[f32::NAN; 3], [0.0; 3]], vec![0, 0, 2]);
     for (counting, expected) in [
-        (Counting::Mean, [false, false]),
-        (Counting::Any, [false, true]),
-        (Counting::All, [false, false]),
+        (PointStatistic::Mean, [false, false]),
+        (PointStatistic::Any, [false, true]),
+        (PointStatistic::All, [false, false]),
     ] {
         let open = OnImage {
             counting,
@@ -81,9 +81,9 @@ pub fn images() {
             high: f32::INFINITY,
             ..rules.images[0].clone()
         };
-        let rules = Rules {
+        let rules = SelectionRules {
             images: vec![open],
-            ..Rules::default()
+            ..SelectionRules::default()
         };
         assert_eq!(run(&odd, &rules).marks, expected, "{counting:?}");
     }

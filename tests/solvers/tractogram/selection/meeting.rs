@@ -3,7 +3,7 @@
 use super::{by_regions, cuboid, run, sphere, world};
 use crate::support::Random;
 use arcuate::data::{Role, Tractogram};
-use arcuate::solvers::tractogram::selection::Rules;
+use arcuate::solvers::tractogram::selection::SelectionRules;
 use glam::DVec3;
 
 /// Rounded to single precision, the end of a curve that was cut where it enters a region lies on either side.
@@ -36,7 +36,7 @@ pub fn cut_at_a_region() {
         let out = |line: &[[f32; 3]]| !region.shape.contains(world(line[2]));
         assert!(lines.streamlines().any(out), "some end before it");
         for by_ends in [false, true] {
-            let rules = Rules {
+            let rules = SelectionRules {
                 by_ends,
                 ..by_regions(vec![region.clone()])
             };

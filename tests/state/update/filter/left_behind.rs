@@ -4,7 +4,7 @@ use super::{Window, act, fitted, layer, opened, said};
 use crate::support::origins::weight_maps;
 use crate::support::test;
 use arcuate::state::filter::{ByWeight, FilterAction, Shown, weight};
-use arcuate::state::streamlines::{Limit, Sieve};
+use arcuate::state::streamlines::{Limit, StreamlineRules};
 use arcuate::state::{Action, BundleAction, Phase, Task};
 use libtest_mimic::Trial;
 
@@ -81,7 +81,7 @@ fn of_the_user() {
     act(&mut window, FilterAction::Show(Shown::Before));
     assert_eq!(window.state.document.filter.by_weight, ByWeight::Unset);
     look(&mut window, Task::View);
-    let own = Sieve::new(id).limited(Limit {
+    let own = StreamlineRules::new(id).limited(Limit {
         column: weight(),
         low: Some(1e-4),
         high: None,

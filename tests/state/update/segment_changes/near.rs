@@ -8,7 +8,7 @@ use arcuate::solvers::level_set::distance::{Isosurface, to_streamlines};
 use arcuate::state::document::{Content, LayerId};
 use arcuate::state::files::jobs::open::Loaded;
 use arcuate::state::segment::SegmentAction;
-use arcuate::state::streamlines::{Column, Limit, Sieve};
+use arcuate::state::streamlines::{Column, Limit, StreamlineRules};
 use arcuate::state::{Action, BundleAction, Display, Distance, Phase, Proximity, update};
 use glam::{DVec3, dvec3};
 use libtest_mimic::Trial;
@@ -117,7 +117,7 @@ fn left_out() {
         let values = vec![1.0, 2.0, 3.0];
         l.content = Content::Tractogram(all.renewed().with_per_streamline("rank", values));
     });
-    let sieve = Sieve::new(layer).limited(Limit {
+    let sieve = StreamlineRules::new(layer).limited(Limit {
         column: Column::Value("rank".to_owned()),
         low: Some(1.5),
         high: None,

@@ -2,22 +2,22 @@
 
 use super::super::solver::{Engine, Last, Penalty, Stepped};
 use super::buffers::Finish;
-use super::of_part::{OF_COLUMNS, OF_GROUPS, OfPart, Point, SUMS};
-use super::{OnCards, in_job};
+use super::device_vectors::{OF_COLUMNS, OF_GROUPS, DeviceVectors, Point, SUMS};
+use super::{MultiDeviceOperator, in_job};
 use crate::compute::cuda;
 use crate::solvers::Error;
 
 pub struct Vectors<'a> {
-    cards: &'a OnCards,
+    cards: &'a MultiDeviceOperator,
     lasso: f32,
     sides: (u64, u64),
-    each: Vec<OfPart<'a>>,
+    each: Vec<DeviceVectors<'a>>,
 }
 
 impl<'a> Vectors<'a> {
     /// From x.
     pub fn new(
-        cards: &'a OnCards,
+        cards: &'a MultiDeviceOperator,
         y: &[f32],
         penalty: &Penalty,
         h: &[f32],
@@ -27,7 +27,7 @@ impl<'a> Vectors<'a> {
         let each: Result<_, cuda::Error> = each
             .map(|part| {
                 let [h, x] = [h, x].map(|v| part.columns_of(v));
-                OfPart::new(part, &y[part.rows.clone()], penalty, &h, &x)
+                DeviceVectors::new(part, &y[part.rows.clone()], penalty, &h, &x)
             })
             .collect();
         Ok(Self {
@@ -56,8 +56,8 @@ impl<'a> Vectors<'a> {
     /// A x − y of a point, over that of the point before the last if there is a last.
     fn residual(
         &self,
-        point: for<'b> fn(&'b OfPart) -> &'b Point,
-        last: Option<for<'b> fn(&'b OfPart) -> &'b Point>,
+        point: for<'b> fn(&'b DeviceVectors) -> &'b Point,
+        last: Option<for<'b> fn(&'b DeviceVectors) -> &'b Point>,
         beta: f32,
     ) -> Result<(), cuda::Error> {
         self.cards.forward(self.each.iter().map(|of| {
@@ -75,7 +75,7 @@ impl<'a> Vectors<'a> {
     /// Into g, of (1 + β) now − β before.
     fn gradient(
         &self,
-        points: for<'b> fn(&'b OfPart) -> [&'b Point; 2],
+        points: for<'b> fn(&'b DeviceVectors) -> [&'b Point; 2],
         beta: f32,
     ) -> Result<(), cuda::Error> {
         let g: Vec<u64> = self.each.iter().map(|of| of.at(&of.g)).collect();
@@ -114,7 +114,7 @@ impl Engine for Vectors<'_> {
     }
 
     fn step(&mut self, beta: f32) -> Result<Stepped, Error> {
-        self.each.iter_mut().try_for_each(OfPart::clear)?;
+        self.each.iter_mut().try_for_each(DeviceVectors::clear)?;
         if self.each[0].groups.is_some() {
             self.gradient(|of| [&of.now, &of.before], beta)?;
             // The point before the last makes room.

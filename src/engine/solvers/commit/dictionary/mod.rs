@@ -8,11 +8,11 @@
 //! a streamline keeps its length to half a unit.
 
 mod blur;
-mod foreign;
+mod imported;
 mod pieces;
 mod slab;
 
-pub use foreign::Foreign;
+pub use imported::Foreign;
 pub use slab::Slab;
 
 use super::directions;

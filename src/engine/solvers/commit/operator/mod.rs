@@ -13,7 +13,7 @@ pub mod rank;
 pub mod reference;
 mod workers;
 
-use super::cuda::OnCards;
+use super::cuda::MultiDeviceOperator;
 use super::dictionary::Dictionary;
 use super::directions::SIDE;
 use super::model::{Responses, mean_square};
@@ -66,7 +66,7 @@ impl Shape {
 
 /// Which way.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
-pub enum Way {
+pub enum OperatorKind {
     Factorised,
     /// Directions by the middles of this many cells along a side, at most [`super::directions::SIDE`], with
     /// which it is the same operator.
@@ -88,13 +88,13 @@ pub enum Precision {
 enum Inner {
     Factorised(Factorised),
     Dense(Dense),
-    OnCards(Box<OnCards>),
+    OnCards(Box<MultiDeviceOperator>),
 }
 
 #[derive(Debug)]
 pub struct Operator {
     inner: Inner,
-    way: Way,
+    way: OperatorKind,
     /// Where fewer columns do for all of the streamlines'.
     mixing: Option<Mixing>,
     /// Of them, between the two.
@@ -173,11 +173,11 @@ impl Work {
         self.factorised.min(self.dense)
     }
 
-    pub fn cheaper(&self) -> Way {
+    pub fn cheaper(&self) -> OperatorKind {
         if self.factorised <= self.dense {
-            Way::Factorised
+            OperatorKind::Factorised
         } else {
-            Way::Dense { side: SIDE }
+            OperatorKind::Dense { side: SIDE }
         }
     }
 }
@@ -231,10 +231,10 @@ impl Operator {
         dictionary: &Dictionary,
         responses: &Responses,
         samples: &Samples,
-        way: Option<Way>,
+        way: Option<OperatorKind>,
     ) -> Self {
         let tolerance = match way {
-            Some(Way::Dense { side }) if side < SIDE => COARSE_TOLERANCE,
+            Some(OperatorKind::Dense { side }) if side < SIDE => COARSE_TOLERANCE,
             _ => TOLERANCE,
         };
         let mixed = Mixing::of(responses, samples, tolerance);
@@ -242,8 +242,8 @@ impl Operator {
         let used = fewer.as_ref().unwrap_or(responses);
         let way = way.unwrap_or_else(|| Work::of(dictionary, used, samples).cheaper());
         let inner = match way {
-            Way::Factorised => Inner::Factorised(Factorised::new(dictionary, used, samples)),
-            Way::Dense { side } => Inner::Dense(Dense::new(dictionary, used, samples, side)),
+            OperatorKind::Factorised => Inner::Factorised(Factorised::new(dictionary, used, samples)),
+            OperatorKind::Dense { side } => Inner::Dense(Dense::new(dictionary, used, samples, side)),
         };
         let squares = mean_squares(responses, samples);
         Self::with(inner, way, mixing, dictionary, &squares)
@@ -275,7 +275,7 @@ impl Operator {
             Precision::Fast => COARSE_TOLERANCE,
         };
         let mixed = Mixing::of(responses, samples, tolerance);
-        let cards = OnCards::new(
+        let cards = MultiDeviceOperator::new(
             dictionary,
             responses,
             mixed.as_ref(),
@@ -287,7 +287,7 @@ impl Operator {
         let squares = mean_squares(responses, samples);
         Ok(Self::with(
             Inner::OnCards(Box::new(cards)),
-            Way::Factorised,
+            OperatorKind::Factorised,
             None,
             dictionary,
             &squares,
@@ -295,7 +295,7 @@ impl Operator {
     }
 
     /// Where it is on graphics cards.
-    pub fn on_cards(&self) -> Option<&OnCards> {
+    pub fn on_cards(&self) -> Option<&MultiDeviceOperator> {
         match &self.inner {
             Inner::OnCards(cards) => Some(cards),
             Inner::Factorised(_) | Inner::Dense(_) => None,
@@ -307,13 +307,13 @@ impl Operator {
         let squares = table.mean_squares();
         let (mixing, table) = Mixing::of_table(table, TOLERANCE);
         let inner = Inner::Dense(Dense::with_table(dictionary, table));
-        let way = Way::Dense { side: SIDE };
+        let way = OperatorKind::Dense { side: SIDE };
         Self::with(inner, way, mixing, dictionary, &squares)
     }
 
     fn with(
         inner: Inner,
-        way: Way,
+        way: OperatorKind,
         mixing: Option<Mixing>,
         dictionary: &Dictionary,
         squares: &[Vec<f64>; 3],
@@ -329,7 +329,7 @@ impl Operator {
         made
     }
 
-    pub fn way(&self) -> Way {
+    pub fn way(&self) -> OperatorKind {
         self.way
     }
 

@@ -4,7 +4,7 @@ use crate::compute::cuda::Device;
 use crate::data::{Region, Role, Shape};
 use crate::solvers::Error;
 use crate::solvers::curves::cells::rows;
-use crate::solvers::curves::regions::{Effect, Gates};
+use crate::solvers::curves::regions::{Effect, RegionTests};
 use bytemuck::{Pod, Zeroable};
 use cudarc::driver::{CudaSlice, DeviceRepr};
 
@@ -39,7 +39,7 @@ pub struct Regions {
 
 impl Regions {
     /// `known` are those of the same regions.
-    pub fn upload(device: &Device, regions: &[Region], known: &Gates) -> Result<Self, Error> {
+    pub fn upload(device: &Device, regions: &[Region], known: &RegionTests) -> Result<Self, Error> {
         let mut bytes: Vec<u8> = Vec::new();
         let mut gates = Vec::new();
         let mut masks = Vec::new();

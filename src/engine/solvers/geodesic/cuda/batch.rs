@@ -5,11 +5,11 @@ use super::{Job, OnCard};
 use crate::compute::cuda::Device;
 use crate::compute::{Backend, kernels};
 use crate::solvers::Error;
-use crate::solvers::curves::collect::{Joined, Lines};
+use crate::solvers::curves::collect::{JoinedCurves, CurvePart};
 use crate::solvers::curves::cuda::{Wishes, launch, reason};
 use crate::solvers::curves::half_queue::PENDING;
 use crate::solvers::geodesic::join::{self, Ends};
-use crate::solvers::geodesic::journey::Half;
+use crate::solvers::geodesic::half_ray::RayHalf;
 use bytemuck::{Pod, Zeroable};
 use cudarc::driver::{CudaSlice, DeviceRepr, PushKernelArg as _};
 use std::ops::Range;
@@ -34,7 +34,7 @@ unsafe impl DeviceRepr for Summary {}
 
 impl Summary {
     /// What became of the half in a slot.
-    fn write(&self, slot: usize, half: &mut Half) {
+    fn write(&self, slot: usize, half: &mut RayHalf) {
         half.first = slot;
         half.count = self.count;
         half.steps = self.steps;
@@ -81,7 +81,7 @@ impl Wanted {
         device: &Device,
         points: &CudaSlice<f32>,
         slots: usize,
-        lines: &mut Lines,
+        lines: &mut CurvePart,
         backend: &Backend,
     ) -> Result<f64, Error> {
         let file = kernels::GEODESIC;
@@ -110,11 +110,11 @@ impl Job<'_> {
         card: &OnCard,
         range: Range<usize>,
         points: &mut CudaSlice<f32>,
-    ) -> Result<(Joined, [f64; 2]), Error> {
+    ) -> Result<(JoinedCurves, [f64; 2]), Error> {
         let senses = self.senses();
         let starts = &self.rays.starts[range.clone()];
         // What starts in a target or a terminate region is finished.
-        let mut halves: Vec<Half> = Vec::with_capacity(starts.len() * senses);
+        let mut halves: Vec<RayHalf> = Vec::with_capacity(starts.len() * senses);
         for start in starts {
             let half = self.rules.at_seed(start.x, self.gates);
             halves.extend(std::iter::repeat_n(half, senses));
@@ -123,7 +123,7 @@ impl Job<'_> {
         let active: Vec<u32> = (0..halves.len() as u32).filter(pending).collect();
         let follow_ms = self.follow(device, card, range.clone(), &active, &mut halves, points)?;
         let rules = join::Rules::new(self.gates, &self.params.walk);
-        let mut joined = Joined::new(self.gates);
+        let mut joined = JoinedCurves::new(self.gates);
         let [mut kept, mut missed] = [Wanted::default(), Wanted::default()];
         let seeds = &self.rays.seeds[range];
         for (pair, (ray, seed, at)) in halves.chunks_exact(senses).zip(seeds) {
@@ -148,7 +148,7 @@ impl Job<'_> {
         card: &OnCard,
         range: Range<usize>,
         active: &[u32],
-        halves: &mut [Half],
+        halves: &mut [RayHalf],
         points: &mut CudaSlice<f32>,
     ) -> Result<f64, Error> {
         if active.is_empty() {

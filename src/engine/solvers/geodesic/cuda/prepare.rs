@@ -6,7 +6,7 @@ use crate::compute::{DataId, kernels};
 use crate::data::TensorField;
 use crate::solvers::curves::cells::Record;
 use crate::solvers::curves::spline::EXTENSION;
-use crate::solvers::geodesic::medium::{LEAST_SHARE, scale};
+use crate::solvers::geodesic::ray_metric::{LEAST_SHARE, scale};
 use crate::solvers::geodesic::{Precision, Sharpening};
 use bytemuck::{Pod, Zeroable};
 use cudarc::driver::{CudaSlice, DeviceRepr, LaunchConfig, PushKernelArg as _};

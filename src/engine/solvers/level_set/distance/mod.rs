@@ -5,13 +5,13 @@
 mod hull;
 mod isosurface;
 mod search;
-mod through;
+mod crossings;
 
 pub use isosurface::Isosurface;
-pub use through::{Through, overlap, through};
+pub use crossings::{Crossings, overlap, through};
 
 use crate::data::Tractogram;
-use crate::data::pieces::Bounds as PieceBounds;
+use crate::data::bounding_chunks::Bounds as PieceBounds;
 use glam::{DVec3, Vec3};
 use isosurface::Bounds;
 use rayon::prelude::*;

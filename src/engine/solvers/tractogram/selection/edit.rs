@@ -1,6 +1,6 @@
 //! What was done to streamlines after they were made or read: recorded, so that it can be done again.
 
-use super::{Rules, select};
+use super::{SelectionRules, select};
 use crate::compute::memory::{claim, size};
 use crate::compute::{Backend, Control};
 use crate::data::Tractogram;
@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 /// One step; each keeps some of the streamlines that the one before left.
 #[derive(Clone, PartialEq, Debug)]
 pub enum Edit {
-    Select(Box<Rules>),
+    Select(Box<SelectionRules>),
     /// Chosen by hand.
     Keep(Runs),
 }
@@ -25,12 +25,12 @@ pub struct Runs {
     pub runs: Vec<[u64; 2]>,
     /// The command that chooses the same, where they were chosen by rules.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub said: Option<Said>,
+    pub said: Option<SelectionOptions>,
 }
 
 /// What chooses streamlines on the command line.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
-pub struct Said {
+pub struct SelectionOptions {
     /// Commands that make what it reads.
     pub needs: Vec<String>,
     /// Of `arcuate select`.

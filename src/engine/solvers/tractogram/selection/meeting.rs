@@ -1,7 +1,7 @@
 //! Whether streamlines meet regions.
 
 use super::Reason;
-use crate::data::pieces::Bounds;
+use crate::data::bounding_chunks::Bounds;
 use crate::data::{Region, Role, Tractogram};
 use crate::solvers::curves::regions::Solid;
 use glam::{DVec3, Vec3};
@@ -17,7 +17,7 @@ struct Place<'a> {
 }
 
 /// Regions by what they ask for.
-pub(super) struct Met<'a> {
+pub(super) struct Meeting<'a> {
     exclude: Vec<Place<'a>>,
     include: Vec<Place<'a>>,
     targets: Vec<Place<'a>>,
@@ -97,7 +97,7 @@ impl<'a> Place<'a> {
     }
 }
 
-impl<'a> Met<'a> {
+impl<'a> Meeting<'a> {
     pub(super) fn new(regions: &'a [Region]) -> Self {
         let of = |role: Role| {
             let wanted = regions.iter().filter(move |r| r.role == role);

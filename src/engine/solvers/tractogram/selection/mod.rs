@@ -9,17 +9,17 @@ mod edit;
 mod meeting;
 mod values;
 
-pub use edit::{Edit, Runs, Said, apply, copied, moved};
-pub use values::{Counting, NAMED_STOPS, OnImage, column, means};
+pub use edit::{Edit, Runs, SelectionOptions, apply, copied, moved};
+pub use values::{PointStatistic, NAMED_STOPS, OnImage, column, means};
 
 use crate::compute::{Backend, Cancelled, Control, memory};
-use crate::data::pieces::Pieces;
+use crate::data::bounding_chunks::BoundingChunks;
 use crate::data::random::Stream;
 use crate::data::words::counted;
 use crate::data::{Region, Tractogram};
 use crate::solvers::Error;
 use crate::solvers::curves::StopReason;
-use meeting::Met;
+use meeting::Meeting;
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
@@ -28,7 +28,7 @@ use values::{unknown, value};
 /// What streamlines must be like. A streamline that fails several rules counts for the first of them, in
 /// the order of [`Reason`].
 #[derive(Clone, PartialEq, Debug, Default)]
-pub struct Rules {
+pub struct SelectionRules {
     /// A group of the tractogram's that they belong to.
     pub group: Option<String>,
     /// By role: through every include region, through no exclude region, through any target, with all
@@ -49,7 +49,7 @@ pub struct Rules {
     pub at_most: Option<(usize, u64)>,
 }
 
-impl Rules {
+impl SelectionRules {
     /// Whether there is none of them.
     pub fn leaves_all(&self) -> bool {
         let limits = (self.values.len(), self.given.len(), self.images.len());
@@ -146,7 +146,7 @@ const CHUNK: usize = 4096;
 /// Applies the rules. Fails where a value is named that the tractogram does not have.
 pub fn select(
     tractogram: &Tractogram,
-    rules: &Rules,
+    rules: &SelectionRules,
     backend: &Backend,
     control: &Control,
 ) -> Result<Selection, Error> {
@@ -175,7 +175,7 @@ pub fn select(
     let members = rules.group.as_ref().map(|name| members(tractogram, name));
     let members = members.transpose()?;
     memory::claim_for::<Option<Reason>>("The selection", tractogram.len(), 3)?;
-    let met = Met::new(&rules.regions);
+    let met = Meeting::new(&rules.regions);
     if !rules.regions.is_empty() {
         backend.install(|| pieces(tractogram));
     }
@@ -225,7 +225,7 @@ pub fn select(
 /// Boxes around pieces, by all threads.
 fn pieces(tractogram: &Tractogram) {
     tractogram.pieces_by(|| {
-        Pieces::by(&tractogram.offsets, CHUNK, |parts| {
+        BoundingChunks::by(&tractogram.offsets, CHUNK, |parts| {
             let parts = parts.into_par_iter();
             parts.for_each(|part| part.fill(&tractogram.points));
         })
@@ -256,7 +256,7 @@ fn members(tractogram: &Tractogram, name: &str) -> Result<Vec<bool>, Error> {
 /// Which rule a streamline fails first, apart from regions.
 fn judge(
     tractogram: &Tractogram,
-    rules: &Rules,
+    rules: &SelectionRules,
     images: &[impl Fn(&[[f32; 3]]) -> bool],
     line: usize,
 ) -> Option<Reason> {

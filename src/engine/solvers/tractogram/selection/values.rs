@@ -77,7 +77,7 @@ impl StopReason {
 pub struct OnImage {
     pub volume: Volume,
     pub frame: usize,
-    pub counting: Counting,
+    pub counting: PointStatistic,
     pub low: f32,
     pub high: f32,
 }
@@ -92,7 +92,7 @@ impl PartialEq for OnImage {
 
 /// What of the values at the points of a streamline has to lie within the limits.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
-pub enum Counting {
+pub enum PointStatistic {
     #[default]
     Mean,
     /// At least one of them.
@@ -100,7 +100,7 @@ pub enum Counting {
     All,
 }
 
-impl Counting {
+impl PointStatistic {
     pub const ALL: [Self; 3] = [Self::Mean, Self::Any, Self::All];
 
     /// On the command line.
@@ -119,9 +119,9 @@ impl OnImage {
         let at = sample_frame(&self.volume, self.frame);
         let within = |v: f32| self.low <= v && v <= self.high;
         move |points| match self.counting {
-            Counting::Mean => within(mean_of(points, &at)),
-            Counting::Any => points.iter().any(|p| within(at(p))),
-            Counting::All => !points.is_empty() && points.iter().all(|p| within(at(p))),
+            PointStatistic::Mean => within(mean_of(points, &at)),
+            PointStatistic::Any => points.iter().any(|p| within(at(p))),
+            PointStatistic::All => !points.is_empty() && points.iter().all(|p| within(at(p))),
         }
     }
 }

@@ -1,6 +1,6 @@
 //! The best path through the voxel under the pointer: asked for, and told beside it.
 
-use super::ink;
+use super::annotations;
 use super::pointer;
 use super::slice_view::Slice;
 use crate::data::Role;
@@ -44,7 +44,7 @@ pub(super) fn label(ui: &Ui, slice: &Slice) {
     let colour = if there { IN_VIEW.t1 } else { IN_VIEW.t2 };
     let painter = ui.painter().with_clip_rect(slice.rect);
     // Below the hand, so that the voxel itself is seen.
-    ink::plate(&painter, at + vec2(14.0, 18.0), slice.rect, &words, colour);
+    annotations::plate(&painter, at + vec2(14.0, 18.0), slice.rect, &words, colour);
 }
 
 /// What is known of paths through a point, and whether there is one; `None` outside the head, and until

@@ -2,9 +2,9 @@
 
 use super::cuda::Load;
 use super::model::Intra;
-use super::operator::{Counted, Way, Work};
+use super::operator::{Counted, OperatorKind, Work};
 use super::parameters::Params;
-use super::prepare::{Demand, Inputs};
+use super::prepare::{MemoryDemand, Inputs};
 use super::samples::Samples;
 use crate::compute::Backend;
 use crate::data::Mask;
@@ -35,7 +35,7 @@ impl Inputs<'_> {
         &self,
         params: &Params,
         samples: &Samples,
-        demand: &Demand,
+        demand: &MemoryDemand,
         backend: &Backend,
     ) -> Expected {
         let voxels = self
@@ -73,7 +73,7 @@ impl Inputs<'_> {
         let build_s =
             SEGMENT_S * n.segments + NUMBER_S * voxels * n.samples + VALUE_S * fitted as f64;
         let iteration_s = match (backend.devices(), params.way) {
-            (devices @ [first, ..], None | Some(Way::Factorised)) => {
+            (devices @ [first, ..], None | Some(OperatorKind::Factorised)) => {
                 let load = Load {
                     segments: n.segments,
                     voxels,

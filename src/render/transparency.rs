@@ -15,7 +15,7 @@ use super::gpu::{DEPTH, Gpu, Slot, depth_source, depth_test};
 use super::pipelines::Drawing;
 use wgpu::TextureUsages as Usage;
 
-pub(super) const SHADER: &str = include_str!("../../shaders/through.wgsl");
+pub(super) const SHADER: &str = include_str!("../../shaders/transparency.wgsl");
 
 /// Of the sums of weighted colours and weights, of what is left of the background, and of the sum of
 /// weighted depths, at whose mean volumes take the layers for one.
@@ -54,12 +54,12 @@ pub(super) fn colour_targets() -> [Option<wgpu::ColorTargetState>; 3] {
 }
 
 /// The textures of one view.
-pub(super) struct Through {
+pub(super) struct TransparencyTargets {
     pictures: [wgpu::TextureView; 3],
     depth: wgpu::TextureView,
 }
 
-impl Through {
+impl TransparencyTargets {
     pub fn new(gpu: &Gpu, size: [u32; 2]) -> Self {
         let make = |format, usage| {
             gpu.texture_2d(size, format, 1, Usage::RENDER_ATTACHMENT | usage)
@@ -130,7 +130,7 @@ impl FirstDepth {
         gpu: &Gpu,
         encoder: &mut wgpu::CommandEncoder,
         (depth, samples): (&'a wgpu::TextureView, u32),
-        to: &'a Through,
+        to: &'a TransparencyTargets,
         begins: bool,
     ) -> &'a wgpu::TextureView {
         if samples == 1 {

@@ -5,7 +5,7 @@ mod matrix;
 mod profile;
 mod table;
 
-use super::files::{Place, Purpose, suggestion};
+use super::files::{Place, PathPurpose, suggestion};
 use super::theme::{self, size, space};
 use super::widgets::button::{Button, IconButton, segmented};
 use super::widgets::paint;
@@ -115,7 +115,7 @@ fn head(
     let width = export.width(ui);
     let at = paint::at_right(right, vec2(width, 26.0));
     if export.show_at(ui, at).clicked() {
-        let purpose = Purpose::Csv(drawer);
+        let purpose = PathPurpose::Csv(drawer);
         let name = match drawer {
             Drawer::Table => "streamlines",
             Drawer::Profile => "profile",

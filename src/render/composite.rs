@@ -8,7 +8,7 @@ use super::stopwatch::Stopwatch;
 use crate::scene::draw_list::{Lines, ScenePane};
 use bytemuck::{Pod, Zeroable};
 
-pub(super) const SHADER: &str = include_str!("../../shaders/together.wgsl");
+pub(super) const SHADER: &str = include_str!("../../shaders/composite.wgsl");
 
 #[repr(C)]
 #[derive(Clone, Copy, Pod, Zeroable)]
@@ -24,13 +24,13 @@ const HOLLOWS: [f32; 2] = [0.62, 14.0];
 /// How much of it where colours stand for values.
 const VALUE_HOLLOWS: f32 = 0.22;
 
-pub(super) struct Together {
+pub(super) struct Compositor {
     /// For 1 and for 4 samples.
     pipelines: [(wgpu::BindGroupLayout, wgpu::RenderPipeline); 2],
     sampler: wgpu::Sampler,
 }
 
-impl Together {
+impl Compositor {
     pub fn new(gpu: &Gpu) -> Self {
         let make = |samples| {
             let layout = gpu.layout(

@@ -4,7 +4,7 @@ use crate::data::words::counted;
 use crate::solvers::tractogram::pick::{Screen, Wanted};
 use crate::state::streamlines::jobs::Among;
 use crate::state::streamlines::jobs::pick::PickStreamlines;
-use crate::state::streamlines::{ByPtr, Chosen, How};
+use crate::state::streamlines::{SameArc, ManualSelection, How};
 use crate::state::{Effect, LayerId, State};
 
 pub fn pick(
@@ -74,10 +74,10 @@ fn put(
     anchor: Option<u32>,
 ) {
     let count = marks.iter().filter(|m| **m).count();
-    state.session.bundle.chosen = (count > 0).then(|| Chosen {
+    state.session.bundle.chosen = (count > 0).then(|| ManualSelection {
         layer,
         of,
-        marks: ByPtr(marks.into()),
+        marks: SameArc(marks.into()),
         count,
         anchor,
     });

@@ -12,7 +12,7 @@ pub const MOST_STEPS: u64 = 1_000_000;
 /// A change that the user made.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum What {
+pub enum ScriptEvent {
     Params(Params),
     Sphere(Sphere),
     /// Another image or painted regions beside the image, by number: a run begins with those of number 0.
@@ -24,27 +24,27 @@ pub enum What {
 pub struct Event {
     pub step: u64,
     #[serde(flatten)]
-    pub what: What,
+    pub what: ScriptEvent,
 }
 
 /// A run by step number: replaying it gives the same result.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
-pub struct Script {
+pub struct RunHistory {
     pub params: Params,
     pub layout: Layout,
     pub events: Vec<Event>,
     pub steps: u64,
 }
 
-impl Script {
+impl RunHistory {
     /// The parameters after a number of steps, before the changes made there, and the number of the inputs.
     pub fn at(&self, step: u64) -> (&Params, usize) {
         let (mut params, mut number) = (&self.params, 0);
         for event in self.events.iter().take_while(|event| event.step < step) {
             match &event.what {
-                What::Params(later) => params = later,
-                What::Inputs(later) => number = *later,
-                What::Sphere(_) => {}
+                ScriptEvent::Params(later) => params = later,
+                ScriptEvent::Inputs(later) => number = *later,
+                ScriptEvent::Sphere(_) => {}
             }
         }
         (params, number)
@@ -58,8 +58,8 @@ impl Script {
             return Err(InputError::TooManySteps(steps));
         }
         let asked = self.events.iter().filter_map(|event| match event.what {
-            What::Inputs(number) => Some(number),
-            What::Params(_) | What::Sphere(_) => None,
+            ScriptEvent::Inputs(number) => Some(number),
+            ScriptEvent::Params(_) | ScriptEvent::Sphere(_) => None,
         });
         match asked.max().filter(|number| *number >= inputs) {
             None => Ok(()),

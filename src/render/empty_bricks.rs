@@ -5,7 +5,7 @@ use super::pages::{PAGES, Pool};
 use super::pipelines::dispatch;
 use crate::data::BrickImage;
 
-const SHADER: &str = include_str!("../../shaders/vacant.wgsl");
+const SHADER: &str = include_str!("../../shaders/empty_bricks.wgsl");
 const FORMAT: wgpu::TextureFormat = wgpu::TextureFormat::R32Float;
 /// Bricks along a side of a workgroup.
 const GROUP: u32 = 4;
@@ -15,12 +15,12 @@ pub(super) fn shader() -> String {
     source(&format!("{PAGES}\n{SHADER}"))
 }
 
-pub(super) struct Vacant {
+pub(super) struct EmptyBricks {
     layout: wgpu::BindGroupLayout,
     pipeline: wgpu::ComputePipeline,
 }
 
-impl Vacant {
+impl EmptyBricks {
     pub fn new(gpu: &Gpu) -> Self {
         let slots = [
             Slot::Uniform,

@@ -7,8 +7,8 @@ use super::super::{Memory, format};
 use super::empty;
 use crate::data::{Role as RegionRole, Tractogram};
 use crate::solvers::curves::StopReason;
-use crate::solvers::tractogram::selection::Counting;
-use crate::state::streamlines::{Column, How, Limit, Sieve, TableView};
+use crate::solvers::tractogram::selection::PointStatistic;
+use crate::state::streamlines::{Column, How, Limit, StreamlineRules, TableView};
 use crate::state::{Action, BundleAction, Content, Layer, Phase, State};
 use egui::{Key, Rect, Role, Sense, Ui, WidgetInfo, pos2, vec2};
 use std::sync::Arc;
@@ -185,10 +185,10 @@ fn range(limit: Option<&Limit>) -> String {
 }
 
 /// The filter of the layer as it is, or one that lets all pass.
-fn sieve(state: &State, layer: &Layer) -> Sieve {
+fn sieve(state: &State, layer: &Layer) -> StreamlineRules {
     let sieve = state.document.bundle.sieve.clone();
     let sieve = sieve.filter(|s| s.layer == layer.id);
-    sieve.unwrap_or_else(|| Sieve::new(layer.id))
+    sieve.unwrap_or_else(|| StreamlineRules::new(layer.id))
 }
 
 fn stopped(ui: &mut Ui, state: &State, layer: &Layer, place: Rect, actions: &mut Vec<Action>) {
@@ -198,7 +198,7 @@ fn stopped(ui: &mut Ui, state: &State, layer: &Layer, place: Rect, actions: &mut
         reasons(ui, sieve.stop)
     });
     if let Some(stop) = chosen {
-        let sieve = Some(Sieve { stop, ..sieve });
+        let sieve = Some(StreamlineRules { stop, ..sieve });
         let phase = Phase::Done;
         actions.push(Action::Bundle(BundleAction::SetSieve { sieve, phase }));
     }
@@ -241,7 +241,7 @@ fn filter(
                 column: column.clone(),
                 low,
                 high,
-                counting: sieve.limit(column).map_or(Counting::Mean, |l| l.counting),
+                counting: sieve.limit(column).map_or(PointStatistic::Mean, |l| l.counting),
             };
             let sieve = sieve.limited(limit);
             actions.push(Action::Bundle(BundleAction::SetSieve {

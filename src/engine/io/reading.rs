@@ -39,7 +39,7 @@ keyed!(Space {
 
 /// Where a file says it itself, that goes before.
 #[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
-pub struct Told {
+pub struct Reading {
     /// The space of a VTK file's points.
     pub vtk_space: Option<Space>,
     /// The file of a label map's names and colours.
@@ -49,12 +49,12 @@ pub struct Told {
     pub tensors: Option<TensorLayout>,
     /// Where it belongs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub affine: Option<Box<ToldAffine>>,
+    pub affine: Option<Box<AffineReading>>,
 }
 
 /// How an image or streamlines are to be moved.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
-pub enum ToldAffine {
+pub enum AffineReading {
     /// By a file; `fixed` is the image that FLIRT aligned it to.
     File {
         path: PathBuf,
@@ -64,7 +64,7 @@ pub enum ToldAffine {
     Matrix([f64; 12]),
 }
 
-impl ToldAffine {
+impl AffineReading {
     pub fn matrix(by: DAffine3) -> Self {
         let c = by.to_cols_array();
         Self::Matrix(std::array::from_fn(|i| c[3 * (i % 4) + i / 4]))
@@ -76,7 +76,7 @@ impl ToldAffine {
     }
 }
 
-impl fmt::Display for ToldAffine {
+impl fmt::Display for AffineReading {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::File { path, fixed } => {
@@ -94,14 +94,14 @@ impl fmt::Display for ToldAffine {
     }
 }
 
-impl Told {
+impl Reading {
     pub fn is_nothing(&self) -> bool {
         *self == Self::default()
     }
 }
 
 /// Prints options of a command: ` --vtk-space lps`.
-impl fmt::Display for Told {
+impl fmt::Display for Reading {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if let Some(space) = self.vtk_space {
             write!(f, " --vtk-space {}", space.key())?;

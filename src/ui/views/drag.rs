@@ -1,6 +1,6 @@
 //! A drag in a view, from press to release.
 
-use super::grip::{Grip, Part, same};
+use super::region_drag::{Grip, Part, same};
 use super::spheres;
 use crate::data::region::RegionId;
 use crate::data::{Role, Shape, VolumeKind};

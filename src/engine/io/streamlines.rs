@@ -3,7 +3,7 @@
 
 use super::format::{Content, Format};
 use super::words::in_line;
-use super::{Error, Space, Told, tck, tinytrack, trk, trx, vtk, vtp};
+use super::{Error, Space, Reading, tck, tinytrack, trk, trx, vtk, vtp};
 use crate::compute::Control;
 use crate::data::Tractogram;
 use crate::data::words::{agreed, plural};
@@ -145,7 +145,7 @@ pub fn total(tractogram: &Tractogram) -> f64 {
 pub fn read(
     format: Format,
     path: &Path,
-    told: &Told,
+    told: &Reading,
     control: &Control,
 ) -> Result<(Tractogram, FibreInfo), Error> {
     match format {

@@ -1,9 +1,9 @@
 //! The same slice of the speeds beside that of the image (Lefohn 2004, figure 5.2): blue grows, black
 //! shrinks.
 
-use super::hands::CLICK;
+use super::drag::CLICK;
 use super::slice_view::Slice;
-use super::{Views, ink, slice_paint, spheres};
+use super::{Views, annotations, slice_paint, spheres};
 use crate::render::PaneId;
 use crate::scene::{self, Size};
 use crate::state::{Action, Pane, SegmentAction, State, Tool};
@@ -58,14 +58,14 @@ impl Views {
         };
         let at = rect.left_top() + vec2(10.0, 16.0);
         let words = [(name, theme::medium(size::LABEL), IN_VIEW.t1)];
-        ink::text_over(&painter, at, Align2::LEFT_CENTER, &words, &[]);
+        annotations::text_over(&painter, at, Align2::LEFT_CENTER, &words, &[]);
         let corner = rect.right_bottom() - vec2(12.0, 8.0);
         let legend = [(
             "blue grows, black shrinks",
             theme::regular(size::CAPTION),
             IN_VIEW.t2,
         )];
-        ink::text(&painter, corner, Align2::RIGHT_BOTTOM, &legend);
+        annotations::text(&painter, corner, Align2::RIGHT_BOTTOM, &legend);
         if self.still {
             return;
         }

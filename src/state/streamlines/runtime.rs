@@ -5,8 +5,8 @@ use crate::data::{DataId, Shape, Tractogram};
 use crate::solvers::connectivity::Connectome;
 use crate::solvers::tractogram::profile::{Profile, Sense};
 use crate::state::LayerId;
-use crate::state::session::StopKey;
-use crate::state::streamlines::{ByPtr, How, Live, LiveKey, Sieve, Use};
+use crate::state::session::StopFilterKey;
+use crate::state::streamlines::{SameArc, How, Live, LiveKey, StreamlineRules, RegionRule};
 use std::sync::Arc;
 
 /// What the values of a column are of.
@@ -26,10 +26,10 @@ pub struct ColumnKey {
 
 /// All that a filter's result depends on.
 #[derive(Clone, PartialEq, Debug)]
-pub struct SiftKey {
+pub struct SelectionKey {
     pub of: DataId,
-    pub sieve: Sieve,
-    pub regions: Vec<(RegionId, Use, Same)>,
+    pub sieve: StreamlineRules,
+    pub regions: Vec<(RegionId, RegionRule, Same)>,
     pub images: Vec<ColumnKey>,
     /// Something is being dragged: of many streamlines some are shown.
     pub coarse: bool,
@@ -47,8 +47,8 @@ impl PartialEq for Same {
 
 /// What a filter leaves.
 #[derive(Clone, Debug)]
-pub struct Sifted {
-    pub marks: ByPtr<bool>,
+pub struct StreamlineSelection {
+    pub marks: SameArc<bool>,
     pub kept: usize,
     /// Those that are drawn, one in `every`.
     pub shown: Tractogram,
@@ -58,17 +58,17 @@ pub struct Sifted {
 #[derive(Clone, PartialEq, Debug)]
 pub struct OrderKey {
     pub of: DataId,
-    pub marks: Option<ByPtr<bool>>,
-    pub by: Option<ByPtr<f32>>,
+    pub marks: Option<SameArc<bool>>,
+    pub by: Option<SameArc<f32>>,
     pub descending: bool,
 }
 
 /// Streamlines that were chosen.
 #[derive(Clone, Debug)]
-pub struct Chosen {
+pub struct ManualSelection {
     pub layer: LayerId,
     pub of: DataId,
-    pub marks: ByPtr<bool>,
+    pub marks: SameArc<bool>,
     pub count: usize,
     /// The row that Shift counts from.
     pub anchor: Option<u32>,
@@ -77,7 +77,7 @@ pub struct Chosen {
 #[derive(Clone, PartialEq, Debug)]
 pub struct ProfileKey {
     pub of: DataId,
-    pub marks: Option<ByPtr<bool>>,
+    pub marks: Option<SameArc<bool>>,
     pub along: Vec<Origin>,
     pub nodes: usize,
     pub start: Option<Same>,
@@ -94,7 +94,7 @@ pub struct Profiled {
 #[derive(Clone, PartialEq, Debug)]
 pub struct ConnectKey {
     pub of: DataId,
-    pub marks: Option<ByPtr<bool>>,
+    pub marks: Option<SameArc<bool>>,
     pub labels: (LayerId, DataId, usize),
     pub radius_mm: f64,
     pub value: Option<Origin>,
@@ -106,7 +106,7 @@ pub struct Connected {
     pub names: Arc<[String]>,
 }
 
-impl LiveKey for SiftKey {}
+impl LiveKey for SelectionKey {}
 impl LiveKey for ColumnKey {}
 impl LiveKey for OrderKey {}
 impl LiveKey for ProfileKey {}
@@ -114,17 +114,17 @@ impl LiveKey for ConnectKey {}
 
 /// What is known, and what is on its way. Not undone and not saved.
 #[derive(Clone, Debug, Default)]
-pub struct Working {
+pub struct StreamlineRuntime {
     /// The layer of streamlines that was selected last.
     pub subject: Option<LayerId>,
-    pub sift: Live<SiftKey, Sifted>,
+    pub sift: Live<SelectionKey, StreamlineSelection>,
     pub columns: Live<Vec<ColumnKey>, ()>,
     pub values: Vec<(ColumnKey, Arc<[f32]>)>,
     /// The stopped ends of the kept and of the missed live curves.
-    pub stopped: Live<StopKey, [Tractogram; 2]>,
+    pub stopped: Live<StopFilterKey, [Tractogram; 2]>,
     pub order: Live<OrderKey, Arc<[u32]>>,
-    pub chosen: Option<Chosen>,
-    pub extract: Live<ByPtr<bool>, Tractogram>,
+    pub chosen: Option<ManualSelection>,
+    pub extract: Live<SameArc<bool>, Tractogram>,
     /// What is to become of what is looked for, and in which layer.
     pub picking: Option<(LayerId, DataId, How)>,
     pub profile: Live<ProfileKey, Profiled>,

@@ -7,7 +7,7 @@ use crate::state::core::words::{THIN, count};
 use crate::state::document::{Content, Layer, LayerId, LineColouring};
 use crate::state::filter::jobs::CommitFit;
 use crate::state::filter::{
-    Aim, Figures, FitOf, Held, Lesion, MapOf, Running, Shown, WEIGHT, Weighed, WeightMap, sorted,
+    FitPurpose, FitStatistics, FitInputs, PreviousFit, VirtualLesion, MapOf, Running, Shown, WEIGHT, Weighed, WeightMap, sorted,
 };
 use crate::state::recipes::weight_fit;
 use crate::state::session::Severity;
@@ -20,7 +20,7 @@ const CHANGED: &str =
     "The streamlines were changed while they were weighed, so the weights were dropped: run again";
 
 /// `earlier`: the fit that it went on from.
-fn figures(committed: &CommitFit, streamlines: usize, earlier: Option<&Figures>) -> Figures {
+fn figures(committed: &CommitFit, streamlines: usize, earlier: Option<&FitStatistics>) -> FitStatistics {
     let (fit, prepared) = (&committed.fit, &committed.prepared);
     let dictionary = &prepared.dictionary;
     let counts = dictionary.counts;
@@ -30,7 +30,7 @@ fn figures(committed: &CommitFit, streamlines: usize, earlier: Option<&Figures>)
         members.iter().for_each(|m| rest[*m as usize] = 0.0);
     }
     let each = fit.weights.iter().zip(&rest);
-    Figures {
+    FitStatistics {
         streamlines: streamlines as u64,
         outside: counts.outside,
         single_points: counts.single_points,
@@ -79,7 +79,7 @@ pub(in crate::state) fn weights(
     let fit = &committed.fit;
     let mut key = running.key;
     key.lines = committed.whole.clone();
-    state.session.filter.held = Some(Held {
+    state.session.filter.held = Some(PreviousFit {
         layer: id,
         key,
         prepared: committed.prepared.clone(),
@@ -89,10 +89,10 @@ pub(in crate::state) fn weights(
         objective: fit.objective,
         error: fit.rmse,
     });
-    let by_itself = running.aim == Aim::Again;
+    let by_itself = running.aim == FitPurpose::Again;
     let Some(lines) = lines else {
         if !by_itself {
-            state.session.say(Severity::Information, CHANGED);
+            state.session.notify(Severity::Information, CHANGED);
         }
         return None;
     };
@@ -173,7 +173,7 @@ pub(in crate::state) fn weights(
 }
 
 /// Puts a map in the place of the one before, or over all images, where it is seen once it is shown.
-fn put_map(document: &mut Document, of: LayerId, map: WeightMap, volume: Volume, from: &FitOf) {
+fn put_map(document: &mut Document, of: LayerId, map: WeightMap, volume: Volume, from: &FitInputs) {
     let fit = weight_fit(document, of, from);
     let fit = fit.map(|fit| document.origins.add(fit)).unwrap_or_default();
     let made = MapOf {
@@ -244,7 +244,7 @@ pub(in crate::state) fn lesion(
     let before = held.map(|held| (held.objective, held.error))?;
     let weighed = state.document.weighed.get(&id).cloned()?;
     let fit = &committed.fit;
-    let lesion = Lesion {
+    let lesion = VirtualLesion {
         name: name.clone(),
         streamlines: committed.without as u64,
         objective: [before.0, fit.objective],

@@ -4,7 +4,7 @@ use super::{Engine, Evolution, Field};
 use crate::compute::Backend;
 use crate::solvers::Error;
 use crate::solvers::level_set::parameters::Params;
-use crate::solvers::level_set::script::{Event, What};
+use crate::solvers::level_set::run_history::{Event, ScriptEvent};
 use crate::solvers::level_set::speed::{Inputs, Speeds};
 use crate::solvers::level_set::start::{Sphere, edited};
 use crate::solvers::level_set::stencil::Stencil;
@@ -59,10 +59,10 @@ impl Evolution {
             self.alarm.steered();
             if moved {
                 self.number = number;
-                self.note(What::Inputs(number));
+                self.note(ScriptEvent::Inputs(number));
             }
             if steered {
-                self.note(What::Params(params.clone()));
+                self.note(ScriptEvent::Params(params.clone()));
             }
             Ok(())
         })
@@ -105,11 +105,11 @@ impl Evolution {
         })?;
         let contact = backend.install(|| self.contact(&field));
         self.alarm.edited(census.inside, sphere.add, contact);
-        self.note(What::Sphere(*sphere));
+        self.note(ScriptEvent::Sphere(*sphere));
         Ok(())
     }
 
-    fn note(&mut self, what: What) {
+    fn note(&mut self, what: ScriptEvent) {
         let step = self.step();
         self.script.events.push(Event { step, what });
         self.looks.clear();

@@ -94,7 +94,7 @@ pub(super) fn rest_of(then: Option<Instant>) -> Duration {
     })
 }
 
-pub(super) struct Pace {
+pub(super) struct QualityController {
     software: bool,
     fluid_ms: f64,
     patience_ms: f64,
@@ -125,7 +125,7 @@ pub(super) struct Pace {
     work: (usize, u32),
 }
 
-impl Pace {
+impl QualityController {
     pub fn new(software: bool, patience_ms: f64) -> Self {
         let on = |software_value: f64, value: f64| if software { software_value } else { value };
         Self {

@@ -3,7 +3,7 @@
 use super::{Alarm, Evolution, Field, History};
 use crate::compute::{Backend, Control};
 use crate::solvers::Error;
-use crate::solvers::level_set::script::{Ended, Event, Script, What};
+use crate::solvers::level_set::run_history::{Ended, Event, RunHistory, ScriptEvent};
 use crate::solvers::level_set::speed::{Inputs, Speeds};
 use crate::solvers::level_set::start::Start;
 use std::sync::Arc;
@@ -125,8 +125,8 @@ impl Evolution {
         self.follow(&ahead, step, backend, control)?;
         // They are numbered as they come.
         let used = self.script.events.iter().map(|e| match e.what {
-            What::Inputs(number) => number + 1,
-            What::Params(_) | What::Sphere(_) => 1,
+            ScriptEvent::Inputs(number) => number + 1,
+            ScriptEvent::Params(_) | ScriptEvent::Sphere(_) => 1,
         });
         self.inputs.truncate(used.max().unwrap_or(1));
         Ok(())
@@ -147,15 +147,15 @@ impl Evolution {
                 return Ok(ended);
             }
             match &event.what {
-                What::Params(params) => self.set(params, backend)?,
-                What::Sphere(sphere) => self.edit(sphere, backend)?,
-                What::Inputs(number) => {
+                ScriptEvent::Params(params) => self.set(params, backend)?,
+                ScriptEvent::Sphere(sphere) => self.edit(sphere, backend)?,
+                ScriptEvent::Inputs(number) => {
                     // Both at once where both were changed: one of them alone need not move anything.
                     let with = |next: &&Event| {
-                        next.step == event.step && matches!(next.what, What::Params(_))
+                        next.step == event.step && matches!(next.what, ScriptEvent::Params(_))
                     };
                     let params = match events.next_if(with).map(|next| &next.what) {
-                        Some(What::Params(params)) => params.clone(),
+                        Some(ScriptEvent::Params(params)) => params.clone(),
                         _ => self.params().clone(),
                     };
                     self.turn_to(*number, &params, backend)?;
@@ -182,7 +182,7 @@ impl Evolution {
     pub fn replay(
         inputs: &[Inputs],
         start: &Start,
-        script: &Script,
+        script: &RunHistory,
         backend: &Backend,
         control: &Control,
     ) -> Result<(Self, Ended), Error> {

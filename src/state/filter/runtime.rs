@@ -1,6 +1,6 @@
 //! What is known of fits of weights, and what is on its way. Not undone and not saved.
 
-use super::{BundleSums, FitEstimate, FitOf};
+use super::{BundleSums, FitEstimate, FitInputs};
 use crate::data::region::RegionId;
 use crate::data::{DataId, Tractogram, Volume};
 use crate::solvers::commit::cylinder::Timing;
@@ -9,15 +9,15 @@ use crate::solvers::commit::{Params, Prepared};
 use crate::solvers::tensor_fit;
 use crate::state::LayerId;
 use crate::state::core::live::{Live, LiveKey};
-use crate::state::streamlines::{Same, Sieve, Use};
+use crate::state::streamlines::{Same, StreamlineRules, RegionRule};
 use std::sync::Arc;
 
-impl LiveKey for FilterKey {}
+impl LiveKey for WeightsKey {}
 impl LiveKey for SumKey {}
 
 /// All that what is built before a fit depends on.
 #[derive(Clone, Debug)]
-pub struct FilterKey {
+pub struct WeightsKey {
     pub lines: Tractogram,
     pub scan: DataId,
     pub mask: Option<DataId>,
@@ -28,7 +28,7 @@ pub struct FilterKey {
     pub tensors: tensor_fit::Params,
 }
 
-impl FilterKey {
+impl WeightsKey {
     /// But for the streamlines.
     pub fn same_model(&self, other: &Self) -> bool {
         let built = |p: &Params| {
@@ -42,7 +42,7 @@ impl FilterKey {
     }
 }
 
-impl PartialEq for FilterKey {
+impl PartialEq for WeightsKey {
     fn eq(&self, other: &Self) -> bool {
         self.same_model(other) && self.lines.same_lines(&other.lines)
     }
@@ -50,7 +50,7 @@ impl PartialEq for FilterKey {
 
 /// What runs is for.
 #[derive(Clone, PartialEq, Debug)]
-pub enum Aim {
+pub enum FitPurpose {
     Weights,
     /// Weights of edited streamlines, as a part of that step.
     Again,
@@ -61,9 +61,9 @@ pub enum Aim {
 #[derive(Clone, Debug)]
 pub struct Running {
     pub layer: LayerId,
-    pub aim: Aim,
-    pub key: FilterKey,
-    pub from: FitOf,
+    pub aim: FitPurpose,
+    pub key: WeightsKey,
+    pub from: FitInputs,
     pub curve: Curve,
     /// Values of the curve that are of the fit before, which this one goes on from: one an iteration.
     pub before: usize,
@@ -89,10 +89,10 @@ impl Running {
 
 /// What the last fit built and found, for the next.
 #[derive(Clone, Debug)]
-pub struct Held {
+pub struct PreviousFit {
     pub layer: LayerId,
     /// Its streamlines are those that it was built of; some may be gone since.
-    pub key: FilterKey,
+    pub key: WeightsKey,
     pub prepared: Arc<Prepared>,
     /// All unknowns.
     pub x: Arc<[f32]>,
@@ -106,7 +106,7 @@ pub struct Held {
 
 /// A bundle that is no group of the streamlines' file.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Apart {
+pub enum ExtraBundle {
     /// All that pass it.
     Region(RegionId),
     /// What the filter of the streamlines leaves, but for their weights and one group.
@@ -118,21 +118,21 @@ pub enum Apart {
 pub struct SumKey {
     /// The streamlines, with their weights.
     pub of: DataId,
-    pub from: FitOf,
-    pub rows: Vec<Apart>,
-    pub regions: Vec<(RegionId, Use, Same)>,
-    pub sieve: Option<Sieve>,
+    pub from: FitInputs,
+    pub rows: Vec<ExtraBundle>,
+    pub regions: Vec<(RegionId, RegionRule, Same)>,
+    pub sieve: Option<StreamlineRules>,
 }
 
 /// What happens meanwhile.
 #[derive(Clone, Debug, Default)]
-pub struct Working {
-    pub needs: Live<FilterKey, FitEstimate>,
+pub struct FilterRuntime {
+    pub needs: Live<WeightsKey, FitEstimate>,
     pub sums: Live<SumKey, BundleSums>,
     /// Why it cannot run as asked.
-    pub refused: Option<(FilterKey, String)>,
+    pub refused: Option<(WeightsKey, String)>,
     pub running: Option<Running>,
-    pub held: Option<Held>,
+    pub held: Option<PreviousFit>,
     /// Why there is no result.
     pub failed: Option<String>,
     /// How long fits take here, over what was expected.

@@ -1,7 +1,7 @@
 //! What is drawn of a pane next, and how well: one piece of one pane at a time.
 
 use super::line_buffers::{LineKey, LineStore};
-use super::pace::{Ask, Pace, Work, rest_of};
+use super::quality::{Ask, QualityController, Work, rest_of};
 use super::scene::{Quality, Targets};
 use super::stopwatch::Stopwatch;
 use super::{List, ON_SCREEN, Pane, PaneId, Renderer};
@@ -13,14 +13,14 @@ pub(super) struct Progress {
     /// What only the 3-D view needs.
     pub targets: Option<Targets>,
     pub stopwatch: Stopwatch,
-    pub pace: Pace,
+    pub pace: QualityController,
     /// When a piece of its better picture was drawn last.
     served: u64,
 }
 
 /// Slots that are drawn of streamlines, of at most so many of each.
 pub(super) type Count = fn(&[Lines], &[LineKey], &LineStore, usize) -> usize;
-pub(super) type NewPace = fn(bool, f64) -> Pace;
+pub(super) type NewPace = fn(bool, f64) -> QualityController;
 
 impl Renderer {
     /// What there is to draw of a pane, if anything; `owed`: textures of it that were not ready.

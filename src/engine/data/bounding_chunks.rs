@@ -64,7 +64,7 @@ fn higher(new: f32, known: f32) -> f32 {
 
 /// The pieces of all streamlines of a tractogram, in order.
 #[derive(Debug)]
-pub struct Pieces {
+pub struct BoundingChunks {
     /// Low and high.
     bounds: Vec<[[f32; 3]; 2]>,
     /// Streamline `i` owns `bounds[first[i]..first[i + 1]]`.
@@ -72,12 +72,12 @@ pub struct Pieces {
 }
 
 /// Those of some streamlines, to be filled.
-pub struct Part<'a> {
+pub struct Chunk<'a> {
     offsets: &'a [u64],
     bounds: &'a mut [[[f32; 3]; 2]],
 }
 
-impl Part<'_> {
+impl Chunk<'_> {
     pub fn fill(self, points: &[[f32; 3]]) {
         let mut bounds = self.bounds.iter_mut();
         for ends in self.offsets.windows(2) {
@@ -101,7 +101,7 @@ fn segments(points: usize) -> usize {
     }
 }
 
-impl Pieces {
+impl BoundingChunks {
     /// Of streamlines that own `points[offsets[i]..offsets[i + 1]]`.
     pub fn new(points: &[[f32; 3]], offsets: &[u64]) -> Self {
         Self::by(offsets, usize::MAX, |parts| {
@@ -110,7 +110,7 @@ impl Pieces {
     }
 
     /// The same, filled by the caller in parts of this many streamlines: who has several threads uses them.
-    pub fn by(offsets: &[u64], lines: usize, fill: impl FnOnce(Vec<Part>)) -> Self {
+    pub fn by(offsets: &[u64], lines: usize, fill: impl FnOnce(Vec<Chunk>)) -> Self {
         let mut end = 0;
         let ends = offsets.windows(2).map(|w| {
             end += segments((w[1] - w[0]) as usize).div_ceil(SEGMENTS);
@@ -125,7 +125,7 @@ impl Pieces {
             let stop = count.min(start.saturating_add(lines));
             let (own, others) = rest.split_at_mut(first[stop] - first[start]);
             rest = others;
-            parts.push(Part {
+            parts.push(Chunk {
                 offsets: &offsets[start..=stop],
                 bounds: own,
             });

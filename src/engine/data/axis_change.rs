@@ -10,14 +10,14 @@ use std::str::FromStr;
 /// Component `i` of a turned vector is the component `axes[i]` of the old one, or its negative. The
 /// vector and its negative weigh the same, so that there are 24: 6 orders times 4 classes of signs.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
-pub struct Turn {
+pub struct AxisChange {
     pub axes: [usize; 3],
     pub flipped: [bool; 3],
 }
 
 const LETTERS: [&str; 3] = ["x", "y", "z"];
 
-impl Turn {
+impl AxisChange {
     pub const NONE: Self = Self {
         axes: [0, 1, 2],
         flipped: [false; 3],
@@ -128,7 +128,7 @@ pub fn image_from_fsl(grid: &Grid) -> DMat3 {
 }
 
 /// As an option of a command: `y,-x,z`.
-impl fmt::Display for Turn {
+impl fmt::Display for AxisChange {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let part = |i: usize| {
             let sign = if self.flipped[i] { "-" } else { "" };
@@ -138,7 +138,7 @@ impl fmt::Display for Turn {
     }
 }
 
-impl FromStr for Turn {
+impl FromStr for AxisChange {
     type Err = TurnError;
 
     fn from_str(text: &str) -> Result<Self, TurnError> {

@@ -9,7 +9,7 @@ use super::source::Source;
 use super::{Error, disk, mmap};
 use crate::compute::{Control, memory};
 use crate::data::Shared;
-use crate::data::shared::Bytes;
+use crate::data::shared_slice::Bytes;
 use rayon::prelude::*;
 use std::io::{ErrorKind, Read as _, Seek as _, SeekFrom};
 use std::ops::Range;
@@ -24,7 +24,7 @@ const PIECE_BYTES: usize = 2 << 20;
 const AT_HAND: usize = 1 << 15;
 
 /// A file's bytes, unpacked if they were compressed, and the job to tell how far their reader is.
-pub(super) struct Whole {
+pub(super) struct FileBytes {
     held: Held,
     /// The unpacked size was counted while it was unpacked: then this reports to nobody, but can
     /// still be cancelled.
@@ -37,7 +37,7 @@ enum Held {
     Bytes(Vec<u8>),
 }
 
-impl Whole {
+impl FileBytes {
     pub fn open(path: &Path, control: &Control) -> Result<Self, Error> {
         let source = Source::open(path, control)?;
         let (held, silent) = match source.known_bytes() {

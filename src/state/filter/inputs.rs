@@ -1,6 +1,6 @@
 //! What of a document a fit of weights is about.
 
-use super::{ByWeight, FilterKey, Held, Shown, WEIGHT, Weighed, WeightMap};
+use super::{ByWeight, WeightsKey, PreviousFit, Shown, WEIGHT, Weighed, WeightMap};
 use crate::data::{Gradients, Mask, Tractogram, Volume, VolumeKind};
 use crate::solvers::commit::dictionary::Dictionary;
 use crate::solvers::commit::model::Intra;
@@ -9,7 +9,7 @@ use crate::solvers::commit::{self, Params};
 use crate::state::State;
 use crate::state::document::{Content, Document, Layer, LayerId};
 use crate::state::recipes::is_own_mask;
-use crate::state::streamlines::{Column, Limit, Sieve, Use, lines_of};
+use crate::state::streamlines::{Column, Limit, StreamlineRules, RegionRule, lines_of};
 use std::sync::Arc;
 
 /// A scan, what was measured, and its gradients.
@@ -151,12 +151,12 @@ impl Document {
     }
 
     /// The filter of a layer; where it has none, one that leaves all: regions were placed for something else.
-    pub fn taken_sieve(&mut self, layer: LayerId) -> Sieve {
+    pub fn taken_sieve(&mut self, layer: LayerId) -> StreamlineRules {
         let known = self.bundle.sieve.take().filter(|s| s.layer == layer);
         known.unwrap_or_else(|| {
             let regions = self.regions.iter();
-            regions.fold(Sieve::new(layer), |sieve, r| {
-                sieve.using(r.id, r.role, Use::Nothing)
+            regions.fold(StreamlineRules::new(layer), |sieve, r| {
+                sieve.using(r.id, r.role, RegionRule::Nothing)
             })
         })
     }
@@ -180,20 +180,20 @@ impl Document {
         };
         let sieve = sieve.limited(cut);
         let mut regions = self.regions.iter();
-        let by_regions = regions.any(|r| sieve.how(r.id, r.role) != Use::Nothing);
+        let by_regions = regions.any(|r| sieve.how(r.id, r.role) != RegionRule::Nothing);
         let plain = !by_regions
-            && Sieve {
+            && StreamlineRules {
                 random_seed: 0,
                 uses: Vec::new(),
                 ..sieve.clone()
-            } == Sieve::new(layer);
+            } == StreamlineRules::new(layer);
         self.bundle.sieve = Some(sieve).filter(|_| !plain);
     }
 
     /// Shows one group of a layer alone, or all.
     pub fn show_group(&mut self, layer: LayerId, group: Option<String>) {
         let own = group.is_some();
-        let sieve = Sieve {
+        let sieve = StreamlineRules {
             group,
             ..self.taken_sieve(layer)
         };
@@ -295,7 +295,7 @@ impl State {
         let looked_at = self.document.filtered();
         let wanted = crate::state::update::filter_key(self);
         let held = self.session.filter.held.as_ref();
-        let of = |held: &Held, (layer, key): (LayerId, FilterKey)| {
+        let of = |held: &PreviousFit, (layer, key): (LayerId, WeightsKey)| {
             let same = held.key.lines.same_lines(&key.lines);
             let fewer = key.lines.len() < held.key.lines.len();
             held.layer == layer && held.key.same_model(&key) && (same || fewer)

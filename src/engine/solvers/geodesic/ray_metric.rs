@@ -49,7 +49,7 @@ pub const LEAST_SHARE: f64 = 0.01;
 
 /// A tensor field made ready for rays; cheap to clone.
 #[derive(Clone, Debug)]
-pub struct Medium {
+pub struct RayMetric {
     id: DataId,
     pub field: TensorField,
     pub sharpening: Sharpening,
@@ -68,7 +68,7 @@ pub struct Medium {
     pub kernel_s: Option<f64>,
 }
 
-impl Medium {
+impl RayMetric {
     /// Splines are kept in single precision, whatever is asked for.
     pub fn new(
         field: &TensorField,
@@ -171,7 +171,7 @@ fn prepare(
     precision: Precision,
     interpolation: Interpolation,
     control: &Control,
-) -> Result<Medium, Cancelled> {
+) -> Result<RayMetric, Cancelled> {
     control.begin("Preparing tensors", field.tensors.len() as u64);
     let mean_diffusivity = mean_diffusivity(field);
     let scale = scale(mean_diffusivity);
@@ -216,7 +216,7 @@ fn prepare(
             records = spline::coefficients(records, shape, shape.map(|n| n + 2), control)?;
         }
     }
-    Ok(Medium {
+    Ok(RayMetric {
         id: DataId::fresh(),
         field: field.clone(),
         sharpening,

@@ -6,7 +6,7 @@ use super::view::SceneView;
 use bytemuck::{Pod, Zeroable};
 use wgpu::TextureUsages as Usage;
 
-pub(super) const SHADER: &str = include_str!("../../shaders/darkening.wgsl");
+pub(super) const SHADER: &str = include_str!("../../shaders/ambient_occlusion.wgsl");
 
 /// Pixels of the scene per pixel of the blurred distances; as in the shader.
 const BLOCK: u32 = 4;

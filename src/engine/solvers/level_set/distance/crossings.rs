@@ -10,7 +10,7 @@ use rayon::prelude::*;
 
 /// Streamlines that run through a surface, or voxels of a set within it.
 #[derive(Clone, Copy, PartialEq, Debug, Default)]
-pub struct Through {
+pub struct Crossings {
     pub count: u64,
     /// World mm: far inside.
     pub at: Option<DVec3>,
@@ -18,7 +18,7 @@ pub struct Through {
     value: f64,
 }
 
-impl Through {
+impl Crossings {
     fn with(self, other: Self) -> Self {
         let deeper = if other.value > self.value {
             other
@@ -100,9 +100,9 @@ fn enters(field: &Field, [a, b]: [DVec3; 2]) -> Option<(f64, DVec3)> {
 }
 
 /// Streamlines of which some stretch, however short, lies within φ > 0. Needs the backend's threads installed.
-pub fn through(field: &Field, surface: &Isosurface, lines: &Tractogram) -> Through {
+pub fn through(field: &Field, surface: &Isosurface, lines: &Tractogram) -> Crossings {
     let Some(bounds) = surface.bounds() else {
-        return Through::default();
+        return Crossings::default();
     };
     let wanted = pieces_within(&bounds, 0.0);
     let pieces = lines.pieces();
@@ -114,36 +114,36 @@ pub fn through(field: &Field, surface: &Isosurface, lines: &Tractogram) -> Throu
             let mut segments = segments(&points[range]);
             segments.find_map(|ends| enters(field, ends.map(|p| grid.voxel_at(p))))
         });
-        found.map_or_else(Through::default, |(value, at)| {
-            Through::one(grid.world(at), value)
+        found.map_or_else(Crossings::default, |(value, at)| {
+            Crossings::one(grid.world(at), value)
         })
     };
     let each = (0..lines.len()).into_par_iter();
-    each.map(of_line).reduce(Through::default, Through::with)
+    each.map(of_line).reduce(Crossings::default, Crossings::with)
 }
 
 /// The voxels of an image with at most this value whose centres lie within φ > 0; where there is none, a point of
 /// the surface that lies among them still counts as one. Needs the backend's threads installed.
-pub fn overlap(field: &Field, surface: &Isosurface, volume: &Volume, level: f32) -> Through {
+pub fn overlap(field: &Field, surface: &Isosurface, volume: &Volume, level: f32) -> Crossings {
     let Some(bounds) = surface.bounds() else {
-        return Through::default();
+        return Crossings::default();
     };
     let (grid, values) = (&volume.grid, volume.frame(0));
     let of_voxel = |index: usize| {
         if !(values[index] <= level) {
-            return Through::default();
+            return Crossings::default();
         }
         let at = grid.world(DVec3::from_array(grid.voxel(index).map(|v| v as f64)));
         if !(at.cmpge(bounds.low).all() && at.cmple(bounds.high).all()) {
-            return Through::default();
+            return Crossings::default();
         }
         match phi(field, field.grid.voxel_at(at)) {
-            value if value > 0.0 => Through::one(at, value),
-            _ => Through::default(),
+            value if value > 0.0 => Crossings::one(at, value),
+            _ => Crossings::default(),
         }
     };
     let each = (0..values.len()).into_par_iter();
-    let found = each.map(of_voxel).reduce(Through::default, Through::with);
+    let found = each.map(of_voxel).reduce(Crossings::default, Crossings::with);
     if found.count > 0 {
         return found;
     }
@@ -161,5 +161,5 @@ pub fn overlap(field: &Field, surface: &Isosurface, volume: &Volume, level: f32)
     };
     let of_cell = |cell: u32| surface.crossings(cell.into()).find(within);
     let found = surface.cells().into_par_iter().find_map_any(of_cell);
-    found.map_or_else(Through::default, |at| Through::one(at, f64::MIN_POSITIVE))
+    found.map_or_else(Crossings::default, |at| Crossings::one(at, f64::MIN_POSITIVE))
 }

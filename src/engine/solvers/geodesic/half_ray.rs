@@ -1,16 +1,16 @@
 //! The bookkeeping of half rays: which points are kept, which regions are met, why a half ends.
 
-use super::medium::Medium;
+use super::ray_metric::RayMetric;
 use super::{LOOP_WINDOW_MM, Params};
 use crate::solvers::curves::cells::rows;
 use crate::solvers::curves::half_queue::{PENDING, senses};
-use crate::solvers::curves::regions::Gates;
+use crate::solvers::curves::regions::RegionTests;
 use crate::solvers::curves::{Integrator, StopReason};
 use glam::{DMat3, DVec3};
 
 /// When and how a half stops, and where the world is.
 #[derive(Clone, Copy)]
-pub struct Rules {
+pub struct HalfRayRules {
     pub integrator: Integrator,
     pub step_mm: f32,
     /// Negative if any will do.
@@ -33,7 +33,7 @@ pub struct Rules {
     pub root: [f32; 6],
 }
 
-impl Rules {
+impl HalfRayRules {
     /// What a ray may keep.
     pub fn most_points(&self, params: &Params) -> u64 {
         1 + senses(params.walk.both_ways) as u64 * self.most_kept()
@@ -44,7 +44,7 @@ impl Rules {
         u64::from(self.max_steps.div_ceil(self.keep_every)) + 1
     }
 
-    pub fn new(medium: &Medium, params: &Params) -> Self {
+    pub fn new(medium: &RayMetric, params: &Params) -> Self {
         let walk = &params.walk;
         let affine = medium.field.grid.world_from_voxel;
         let w: DMat3 = affine.matrix3;
@@ -84,7 +84,7 @@ impl Rules {
 
     /// A half before its first step, at voxel coordinates; finished if its seed lies in a target or a
     /// terminate region, or where no step is allowed.
-    pub fn at_seed(&self, x: [f32; 3], gates: &Gates) -> Half {
+    pub fn at_seed(&self, x: [f32; 3], gates: &RegionTests) -> RayHalf {
         let (inside, cut) = gates.around(self.world(x));
         let met = inside
             .iter()
@@ -96,7 +96,7 @@ impl Rules {
             self.at_max
         };
         let (reason, target) = cut.unwrap_or((goes, None));
-        Half {
+        RayHalf {
             first: 0,
             count: 0,
             steps: 0,
@@ -145,7 +145,7 @@ pub fn root(world_from_voxel: DMat3) -> DMat3 {
 
 /// One end of a ray, from its seed outwards.
 #[derive(Clone, Copy, Debug)]
-pub struct Half {
+pub struct RayHalf {
     /// The kept points after the seed, `points[first..first + count]` of [`Halves`]; of halves on a
     /// card `first` is the slot of its launch.
     pub first: usize,
@@ -162,18 +162,18 @@ pub struct Half {
 }
 
 #[derive(Default)]
-pub struct Halves {
+pub struct RayHalves {
     /// World mm.
     pub points: Vec<[f32; 3]>,
     /// Connectivity measure from the seed to each point.
     pub along: Vec<f32>,
     /// In the order of the starts; with both ways, the forward half, then the backward half.
-    pub halves: Vec<Half>,
+    pub halves: Vec<RayHalf>,
 }
 
 /// A half under way.
 #[derive(Clone)]
-pub struct Journey {
+pub struct HalfRay {
     pub half: usize,
     pub steps: u32,
     points: Vec<[f32; 3]>,
@@ -211,7 +211,7 @@ pub fn measure([length_mm, riemann]: Lengths) -> f32 {
     }
 }
 
-impl Journey {
+impl HalfRay {
     pub fn new(half: usize, seed: [f32; 3]) -> Self {
         Self {
             half,
@@ -235,21 +235,21 @@ impl Journey {
     }
 
     /// The next step whose end needs more than being taken.
-    pub fn due(&self, rules: &Rules) -> u32 {
+    pub fn due(&self, rules: &HalfRayRules) -> u32 {
         let next = |every: u32| (self.steps / every).saturating_add(1).saturating_mul(every);
         let due = next(rules.keep_every).min(next(rules.loop_steps));
         due.min(rules.max_steps).max(self.steps + 1)
     }
 }
 
-impl Halves {
+impl RayHalves {
     /// Takes a step: counts it and keeps its end if that is due, and says whether it was the last.
     pub fn advance(
         &mut self,
-        journey: &mut Journey,
+        journey: &mut HalfRay,
         step: &Step,
-        rules: &Rules,
-        gates: &Gates,
+        rules: &HalfRayRules,
+        gates: &RegionTests,
     ) -> Option<End> {
         let kept = |steps: u32| steps.is_multiple_of(rules.keep_every);
         let to = rules.world(step.to);
@@ -285,7 +285,7 @@ impl Halves {
         Some(End::new(reason))
     }
 
-    fn measured(&mut self, journey: &Journey, [length_mm, riemann]: Lengths) {
+    fn measured(&mut self, journey: &HalfRay, [length_mm, riemann]: Lengths) {
         let half = &mut self.halves[journey.half];
         (half.length_mm, half.riemann) = (length_mm, riemann);
     }
@@ -293,10 +293,10 @@ impl Halves {
     /// Notes the regions that a step meets; ends the journey where it is cut.
     fn meet(
         &mut self,
-        journey: &mut Journey,
+        journey: &mut HalfRay,
         step: &Step,
-        rules: &Rules,
-        gates: &Gates,
+        rules: &HalfRayRules,
+        gates: &RegionTests,
     ) -> Option<End> {
         if gates.gates.is_empty() {
             return None;
@@ -316,7 +316,7 @@ impl Halves {
     }
 
     /// Takes over a finished journey's points.
-    pub fn end(&mut self, journey: &mut Journey, end: End) {
+    pub fn end(&mut self, journey: &mut HalfRay, end: End) {
         let half = &mut self.halves[journey.half];
         half.first = self.points.len();
         half.count = journey.points.len() as u32;

@@ -37,7 +37,7 @@ struct Kernels {
     look: CudaFunction,
 }
 
-pub struct OfPart<'a> {
+pub struct DeviceVectors<'a> {
     pub part: &'a Part,
     kernels: Kernels,
     lasso: f32,
@@ -57,7 +57,7 @@ pub struct OfPart<'a> {
     pub a_direction: CudaSlice<f32>,
 }
 
-impl<'a> OfPart<'a> {
+impl<'a> DeviceVectors<'a> {
     pub fn new(
         part: &'a Part,
         y: &[f32],
