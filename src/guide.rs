@@ -96,9 +96,9 @@ impl Page {
 }
 
 /// The sections that hold all of these words, in any case; those with all words in their heading come first.
-pub fn search(words: &str) -> Vec<Match> {
-    let words: Vec<String> = words.split_whitespace().map(str::to_lowercase).collect();
-    if words.is_empty() {
+pub fn search(sentence: &str) -> Vec<Match> {
+    let sentence: Vec<String> = sentence.split_whitespace().map(str::to_lowercase).collect();
+    if sentence.is_empty() {
         return Vec::new();
     }
     let mut found = Vec::new();
@@ -106,11 +106,11 @@ pub fn search(words: &str) -> Vec<Match> {
         for (section, part) in page.sections().into_iter().enumerate() {
             let text = plain(part.text);
             let lower = text.to_lowercase();
-            if words.iter().all(|word| lower.contains(word)) {
+            if sentence.iter().all(|word| lower.contains(word)) {
                 let heading = part.heading.to_lowercase();
-                let elsewhere = !words.iter().all(|word| heading.contains(word));
+                let elsewhere = !sentence.iter().all(|word| heading.contains(word));
                 let below = text.strip_prefix(part.heading).unwrap_or(&text);
-                let excerpt = excerpt(below.trim_start(), &words);
+                let excerpt = excerpt(below.trim_start(), &sentence);
                 found.push((
                     elsewhere,
                     Match {
@@ -156,12 +156,12 @@ fn plain(markdown: &str) -> String {
 }
 
 /// About a hundred characters around the first word that is found, from word to word.
-fn excerpt(text: &str, words: &[String]) -> String {
+fn excerpt(text: &str, sentence: &[String]) -> String {
     const BEFORE: usize = 40;
     const LENGTH: usize = 120;
     let is_match = |word: &str| {
         let lower = word.to_lowercase();
-        words.iter().any(|w| lower.contains(w))
+        sentence.iter().any(|w| lower.contains(w))
     };
     let all: Vec<&str> = text.split(' ').collect();
     let at = all.iter().position(|word| is_match(word)).unwrap_or(0);

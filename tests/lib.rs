@@ -250,12 +250,12 @@ pub const PATIENCE: Duration = Duration::from_secs(300);
 
 /// Calls `ask` until it returns a value, for [`PATIENCE`] at most; `what` names the missing value in the panic.
 pub fn wait_for<T>(what: &str, mut ask: impl FnMut() -> Option<T>) -> T {
-    let begun = Instant::now();
+    let started = Instant::now();
     loop {
         if let Some(answer) = ask() {
             return answer;
         }
-        assert!(begun.elapsed() < PATIENCE, "{what}: not in {PATIENCE:?}");
+        assert!(started.elapsed() < PATIENCE, "{what}: not in {PATIENCE:?}");
         std::thread::sleep(Duration::from_millis(5));
     }
 }
@@ -305,10 +305,10 @@ pub fn start_of_old_job(age: Duration) -> Instant {
 
 /// Whether a test that damages files goes on: for a fixed number of them, so that every run reads the same ones,
 /// and for as many seconds as `ARCUATE_FUZZ_SECONDS` says.
-pub fn damages_more(tried: usize, files: usize, begun: Instant) -> bool {
+pub fn damages_more(tried: usize, files: usize, started: Instant) -> bool {
     let given = std::env::var("ARCUATE_FUZZ_SECONDS").ok();
     let seconds = given.and_then(|s| Duration::try_from_secs_f64(s.parse().ok()?).ok());
-    tried < files || begun.elapsed() < seconds.unwrap_or_default()
+    tried < files || started.elapsed() < seconds.unwrap_or_default()
 }
 
 /// The event of a request, with what it brought.

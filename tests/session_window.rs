@@ -240,7 +240,7 @@ pub fn told(state: &State) -> String {
         state.view
     );
     for layer in &document.layers {
-        let held = match &layer.content {
+        let stored = match &layer.content {
             Content::Scan { dwi, gradients } => format!("{:?} {gradients:?}", dwi.grid),
             Content::Image(image) => format!("{:?} {:?}", image.grid, image.values[100]),
             Content::Mask(mask) => format!("{:?} {}", mask.grid, mask.count()),
@@ -248,7 +248,7 @@ pub fn told(state: &State) -> String {
         };
         let _ = writeln!(
             text,
-            "{} {:?} {:?} {}\n{held}",
+            "{} {:?} {:?} {}\n{stored}",
             layer.name,
             layer.display,
             layer.path,
@@ -281,10 +281,10 @@ pub fn everything(folder: &Path) -> Window {
     window.place(Role::Seed, dvec3(0.0, -4.0, 0.0), 6.0);
     window.act(Action::KeepTracks);
     let tracks = layer(&window, "Tracks");
-    let wanted = density::Wanted::of_value(density::Value::Count);
+    let requested = density::Wanted::of_value(density::Value::Count);
     let map = Action::MapDensity {
         layer: Some(tracks),
-        wanted,
+        wanted: requested,
     };
     window.act(map);
     window.act(Action::SelectTask(Task::Filter));

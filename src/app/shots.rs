@@ -183,11 +183,11 @@ impl App {
 
 /// Pieces of a picture, as many as fit into [`SPELL`]: each repaint of the whole window takes as long as a short piece.
 fn some(drawn: &mut Drawn, renderer: &mut Option<Renderer>) -> Result<Option<Picture>, Error> {
-    let begun = Instant::now();
+    let started = Instant::now();
     // More at a time, and the window's own views would count as hidden.
     for _ in 0..MOST_PIECES {
         let picture = drawn.drawing.step(renderer)?;
-        if picture.is_some() || begun.elapsed() > SPELL || drawn.job.control.is_cancelled() {
+        if picture.is_some() || started.elapsed() > SPELL || drawn.job.control.is_cancelled() {
             return Ok(picture);
         }
         match renderer {

@@ -65,13 +65,13 @@ pub struct Options {
 }
 
 pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
-    let wanted = |name: &str| options.name.as_deref().is_none_or(|n| n == name);
+    let requested = |name: &str| options.name.as_deref().is_none_or(|n| n == name);
     let choice = Choice {
         quick: options.quick,
         case: options.case.as_deref(),
     };
     let (mut cases, mut failed) = (0, 0);
-    for (_, workload) in WORKLOADS.iter().filter(|(name, _)| wanted(name)) {
+    for (_, workload) in WORKLOADS.iter().filter(|(name, _)| requested(name)) {
         for line in workload(choice, &runner.backend) {
             cases += 1;
             failed += usize::from(line.get("error").is_some());

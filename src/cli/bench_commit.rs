@@ -24,7 +24,7 @@ use crate::solvers::Error;
 use crate::solvers::commit::cylinder::Timing;
 use crate::solvers::commit::dictionary::{self, Dictionary};
 use crate::solvers::commit::model::{Intra, Model, Zeppelin};
-use crate::solvers::commit::operator::{Operator, Precision, OperatorKind, Work};
+use crate::solvers::commit::operator::{Operator, OperatorKind, Precision, Work};
 use crate::solvers::commit::samples::{Samples, Switches};
 use crate::solvers::commit::solver::{
     Curve, Ended, Metric, Penalty, Problem, Stop, solve, solve_plainly,
@@ -191,12 +191,12 @@ fn times(operator: &Operator, repeats: usize) -> Result<[f64; 2], Error> {
     let (mut ax, mut aty) = (vec![0.0; y.len()], vec![0.0; x.len()]);
     let mut walls = [Vec::new(), Vec::new()];
     for _ in 0..=repeats {
-        let begun = Instant::now();
+        let started = Instant::now();
         operator.apply(&x, &mut ax)?;
-        walls[0].push(begun.elapsed().as_secs_f64());
-        let begun = Instant::now();
+        walls[0].push(started.elapsed().as_secs_f64());
+        let started = Instant::now();
         operator.adjoint(&y, &mut aty)?;
-        walls[1].push(begun.elapsed().as_secs_f64());
+        walls[1].push(started.elapsed().as_secs_f64());
     }
     // The first fills the caches.
     Ok(walls.map(|w| quantile(&mut w[1..].to_vec(), 0.5).unwrap_or(f64::NAN)))
@@ -258,13 +258,13 @@ impl Means {
 
 fn measure(case: &Case, choice: Choice, backend: &Backend) -> Result<Vec<Value>, Error> {
     let control = Control::new();
-    let begun = Instant::now();
+    let started = Instant::now();
     let arcs = match case.name {
         "thesis" => Arcs::wandering(case.streamlines, case.side, 89.0, 11),
         _ => Arcs::new(case.streamlines, case.side, 11),
     };
     let arcs = arcs.ok_or_else(|| Error::Input("The arcs have no grid".into()))?;
-    let made_s = begun.elapsed().as_secs_f64();
+    let made_s = started.elapsed().as_secs_f64();
     let switches = Switches {
         merge_b0: false,
         normalise_signal: false,
@@ -283,14 +283,14 @@ fn measure(case: &Case, choice: Choice, backend: &Backend) -> Result<Vec<Value>,
         blur_mm: None,
         peaks: Some(&arcs.peaks),
     };
-    let begun = Instant::now();
+    let started = Instant::now();
     let dictionary = Dictionary::build(&arcs.tractogram, &arcs.grid, &options, &control)?;
-    let dictionary_s = begun.elapsed().as_secs_f64();
+    let dictionary_s = started.elapsed().as_secs_f64();
     let work = Work::of(&dictionary, &responses, &samples);
     let repeats = if choice.quick { 2 } else { 5 };
     let mut lines = Vec::new();
     for means in Means::all(case, backend) {
-        let begun = Instant::now();
+        let started = Instant::now();
         let operator = match (means, backend.accelerator()) {
             (Means::Card(precision), Some(Accelerator::Cuda(devices))) => {
                 Operator::new_on_cards(&dictionary, &responses, &samples, precision, devices)?
@@ -298,15 +298,15 @@ fn measure(case: &Case, choice: Choice, backend: &Backend) -> Result<Vec<Value>,
             (Means::Cpu(way), _) => Operator::new(&dictionary, &responses, &samples, Some(way)),
             (Means::Card(_), _) => continue,
         };
-        let operator_s = begun.elapsed().as_secs_f64();
+        let operator_s = started.elapsed().as_secs_f64();
         let [a_x_s, at_y_s] = times(&operator, repeats)?;
         let y = signal(&operator, &arcs, &dictionary)?;
-        let begun = Instant::now();
+        let started = Instant::now();
         let metric = Metric::new(&operator)?;
-        let metric_s = begun.elapsed().as_secs_f64();
+        let metric_s = started.elapsed().as_secs_f64();
         let penalty = Penalty::default();
         let fitted = |without: Option<&[bool]>, start: Option<&[f32]>, stop: &Stop| {
-            let begun = Instant::now();
+            let started = Instant::now();
             let problem = Problem {
                 operator: &operator,
                 metric: &metric,
@@ -315,7 +315,7 @@ fn measure(case: &Case, choice: Choice, backend: &Backend) -> Result<Vec<Value>,
                 without,
             };
             let solution = solve(&problem, start, stop, &Curve::default(), &control)?;
-            Ok::<_, Error>((solution, begun.elapsed().as_secs_f64()))
+            Ok::<_, Error>((solution, started.elapsed().as_secs_f64()))
         };
         let [long, until] = case.stops(choice, backend);
         let (solution, fit_s) = fitted(None, None, &long)?;
@@ -324,7 +324,7 @@ fn measure(case: &Case, choice: Choice, backend: &Backend) -> Result<Vec<Value>,
         let without: Vec<bool> = (0..case.streamlines).map(|f| f % 10 == 0).collect();
         let (again, again_s) = fitted(Some(&without), Some(&settled.x), &until)?;
         let uniform = Metric::uniform(&operator)?;
-        let begun = Instant::now();
+        let started = Instant::now();
         let problem = Problem {
             operator: &operator,
             metric: &uniform,
@@ -333,7 +333,7 @@ fn measure(case: &Case, choice: Choice, backend: &Backend) -> Result<Vec<Value>,
             without: None,
         };
         let plain = solve_plainly(&problem, &long, &Curve::default(), &control)?;
-        let plain_s = begun.elapsed().as_secs_f64();
+        let plain_s = started.elapsed().as_secs_f64();
         let until_as_low = Stop {
             target: plain.objective,
             ..long
@@ -388,13 +388,13 @@ pub fn run(choice: Choice, backend: &Backend) -> Vec<Value> {
                 .unwrap_or_else(|e| failed("peer", e)),
         ];
     }
-    let wanted = CASES.iter().filter(|case| choice.takes(case.name));
+    let requested = CASES.iter().filter(|case| choice.takes(case.name));
     // The large ones only where they are asked for.
-    let wanted = wanted.filter(|case| match choice.case {
+    let requested = requested.filter(|case| match choice.case {
         None => case.name != "thesis" && !(choice.quick && case.streamlines > 5_000),
         Some(_) => true,
     });
-    let lines = wanted.flat_map(|case| {
+    let lines = requested.flat_map(|case| {
         let measured = backend.install(|| measure(case, choice, backend));
         measured.unwrap_or_else(|e| vec![failed(case.name, e.to_string())])
     });

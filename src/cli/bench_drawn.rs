@@ -36,11 +36,11 @@ pub fn measure(
     };
     let lend = offscreen.lender();
     let control = Control::new();
-    let words = |error: Error| error.to_string();
+    let text = |error: Error| error.to_string();
     let step = |made: &mut Evolution, steps| {
-        let begun = Instant::now();
-        made.measure(steps, backend, &control).map_err(words)?;
-        Ok::<f64, String>(begun.elapsed().as_secs_f64())
+        let started = Instant::now();
+        made.measure(steps, backend, &control).map_err(text)?;
+        Ok::<f64, String>(started.elapsed().as_secs_f64())
     };
     // The first fill the caches, and say how long one takes.
     let trial = if backend.devices().is_empty() { 2 } else { 400 };
@@ -54,10 +54,10 @@ pub fn measure(
     let mut shared = false;
     let mut uploaded = 0;
     for frame in 0..=frames {
-        let begun = Instant::now();
+        let started = Instant::now();
         let stepped_s = step(made, steps)?;
-        let image = made.image(lend.as_ref()).map_err(words)?;
-        let handed_s = begun.elapsed().as_secs_f64() - stepped_s;
+        let image = made.image(lend.as_ref()).map_err(text)?;
+        let handed_s = started.elapsed().as_secs_f64() - stepped_s;
         shared = image.device_copy().is_some();
         let list = ScenePane {
             surfaces: vec![BrickSurface {
@@ -71,7 +71,7 @@ pub fn measure(
         };
         renderer.scene(&list, PANE);
         renderer.wait();
-        let whole_s = begun.elapsed().as_secs_f64();
+        let whole_s = started.elapsed().as_secs_f64();
         // The first makes pipelines and textures.
         if frame == 0 {
             uploaded = renderer.uploaded_bytes();

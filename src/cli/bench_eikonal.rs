@@ -227,9 +227,9 @@ fn drag(
     }
     let (field_s, kernel) = (quantile(&mut solved, 0.5), quantile(&mut kernels, 0.5));
     let best = kernel.or(field_s).unwrap_or(f64::NAN);
-    let words = ["one end moved", "both ends moved"][count - 1];
+    let text = ["one end moved", "both ends moved"][count - 1];
     Ok(json!({
-        "workload": format!("eikonal {} {words} {}", example.name, local.name()),
+        "workload": format!("eikonal {} {text} {}", example.name, local.name()),
         "size": {"voxels": metric.len(), "fields": count},
         "rate": (metric.len() * count) as f64 / best,
         "unit": "voxels_per_s",

@@ -13,7 +13,7 @@ use crate::data::{Region, Role, Shape, TensorField};
 use crate::phantom;
 use crate::solvers::curves::{self, Integrator, Interpolation, Seeding};
 use crate::solvers::geodesic::{
-    Cut, Directions, Form, RayMetric, Params, Precision, Sharpening, rank, shoot,
+    Cut, Directions, Form, Params, Precision, RayMetric, Sharpening, rank, shoot,
 };
 use crate::solvers::tensor_fit;
 use glam::DVec3;
@@ -316,14 +316,14 @@ fn measure(case: &Case, repeats: usize, backend: &Backend) -> Value {
     let (mut kernels, mut gathers) = (Vec::new(), Vec::new());
     let mut size = (0, 0, 0);
     // The first runs are not counted: they load kernels, upload tensors and wake the card's clock.
-    let begun = Instant::now();
+    let started = Instant::now();
     let warm = |run: usize| {
         let seconds = if backend.devices().is_empty() {
             0.0
         } else {
             0.3
         };
-        run > 0 && begun.elapsed().as_secs_f64() > seconds
+        run > 0 && started.elapsed().as_secs_f64() > seconds
     };
     let mut runs = 0;
     while walls.len() < repeats {

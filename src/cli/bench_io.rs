@@ -7,7 +7,7 @@ use super::bench::Choice;
 use crate::compute::{Backend, Control};
 use crate::data::{Grid, Tractogram};
 use crate::io::atomic::Scratch;
-use crate::io::{Content, Format, Opened, streamlines, forget_peak, held_bytes, open};
+use crate::io::{Content, Format, Opened, forget_peak, held_bytes, open, streamlines};
 use glam::DVec3;
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};

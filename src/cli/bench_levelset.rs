@@ -135,9 +135,9 @@ fn measure(
     made.measure(100, backend, &control)?;
     let near = made.near(3.0)?;
     for _ in 0..rounds {
-        let begun = Instant::now();
+        let started = Instant::now();
         made.measure(steps, backend, &control)?;
-        walls.push(begun.elapsed().as_secs_f64() / steps as f64);
+        walls.push(started.elapsed().as_secs_f64() / steps as f64);
     }
     let step_s = quantile(&mut walls, 0.5).unwrap_or(f64::NAN);
     let size = made.size();
@@ -164,7 +164,7 @@ pub fn run(choice: Choice, backend: &Backend) -> Vec<Value> {
             continue;
         };
         let failed = |error: String| json!({"workload": "levelset", "case": name, "error": error});
-        let begun = Instant::now();
+        let started = Instant::now();
         let mut made = match case.run(backend) {
             Ok(made) => made,
             Err(error) => {
@@ -173,7 +173,7 @@ pub fn run(choice: Choice, backend: &Backend) -> Vec<Value> {
             }
         };
         let made = &mut made;
-        let setup_s = begun.elapsed().as_secs_f64();
+        let setup_s = started.elapsed().as_secs_f64();
         if choice.takes(name) {
             let line = measure(&case, (made, setup_s), choice, backend);
             lines.push(line.unwrap_or_else(|error| failed(error.to_string())));

@@ -90,8 +90,8 @@ pub struct Options {
 fn gamma(text: &str) -> Result<Gamma, String> {
     let numbers = text.split_once(',');
     let parsed = numbers.and_then(|(a, b)| Some((a.parse().ok()?, b.parse().ok()?)));
-    let sound = parsed.filter(|(a, b): &(f64, f64)| *a > 0.0 && *b > 0.0);
-    sound
+    let valid = parsed.filter(|(a, b): &(f64, f64)| *a > 0.0 && *b > 0.0);
+    valid
         .map(|(shape, scale_um)| Gamma { shape, scale_um })
         .ok_or_else(|| format!("expected SHAPE,SCALE, as in 2,0.5, found \"{text}\""))
 }
@@ -306,10 +306,10 @@ fn save(
     io::scalars::save_weights(&path, &weighted, WEIGHT).map_err(|e| Failure::new(e.to_string()))?;
     let mut files = vec![path];
     let shape = made.prepared.operator.shape();
-    let wanted = [true, shape.extra > 0, shape.free > 0, true];
+    let requested = [true, shape.extra > 0, shape.free > 0, true];
     let volumes = [&maps.intra, &maps.extra, &maps.free, &maps.rmse];
-    let each = options.maps().into_iter().zip(volumes).zip(wanted);
-    for ((path, volume), _) in each.filter(|(_, wanted)| *wanted) {
+    let each = options.maps().into_iter().zip(volumes).zip(requested);
+    for ((path, volume), _) in each.filter(|(_, requested)| *requested) {
         runner.run(SaveVolume {
             from: None,
             volume: volume.clone(),

@@ -157,13 +157,13 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
     for (name, content) in [(REPORT, &pretty), (SUMMARY, &text)] {
         io::atomic::write_text(&at(name), content).map_err(|e| Failure::new(e.to_string()))?;
     }
-    let mut said = format!(
+    let mut message = format!(
         "{kept} of {seeds} {} join the seed and the target. Files:\n",
         plural(seeds, "streamline")
     );
     for file in &files {
-        let _ = writeln!(said, "  {}", shown(file));
+        let _ = writeln!(message, "  {}", shown(file));
     }
-    runner.report(&report, &said);
+    runner.report(&report, &message);
     Ok(())
 }

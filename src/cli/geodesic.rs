@@ -87,7 +87,7 @@ fn summary(tracked: &Tracked, shot: &RayOutput) -> (Value, String) {
     });
     value["kernel_ms"] = json!(shot.kernel_s.map(|s| 1e3 * s));
     value["repaired"] = json!(shot.medium.repaired);
-    let mut said = format!(
+    let mut message = format!(
         "{} of {} ({}, {}) {what}\n",
         count(passed as u64),
         counted(rays as usize, "ray"),
@@ -95,12 +95,12 @@ fn summary(tracked: &Tracked, shot: &RayOutput) -> (Value, String) {
         counted(shot.directions as usize, "direction")
     );
     if let (Some(low), Some(middle), Some(high)) = (sorted.first(), median, sorted.last()) {
-        said += &format!("Connectivity measure {low:.3} to {high:.3}, median {middle:.3}\n");
+        message += &format!("Connectivity measure {low:.3} to {high:.3}, median {middle:.3}\n");
     }
     let kept = tracked.output.kept.len();
     value["cut"] = json!({ "kept": kept, "of": passed });
     if let Some(least) = shot.least.filter(|_| kept < passed) {
-        said += &format!(
+        message += &format!(
             "The cut keeps the strongest {} of them ({:.1} %), from {least:.3}; --cut all keeps every ray\n",
             count(kept as u64),
             100.0 * kept as f64 / passed as f64
@@ -109,9 +109,9 @@ fn summary(tracked: &Tracked, shot: &RayOutput) -> (Value, String) {
     if shot.medium.repaired > 0 {
         let repaired = shot.medium.repaired as usize;
         let was = agreed(repaired, "was", "were");
-        said += &format!("{} {was} repaired\n", counted(repaired, "tensor"));
+        message += &format!("{} {was} repaired\n", counted(repaired, "tensor"));
     }
-    (value, said + &text)
+    (value, message + &text)
 }
 
 pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {

@@ -61,11 +61,11 @@ fn page(name: &str) -> Result<Report, Failure> {
     Ok((report, page.text.to_owned()))
 }
 
-fn search(words: &str) -> Result<Report, Failure> {
-    let found = guide::search(words);
+fn search(text: &str) -> Result<Report, Failure> {
+    let found = guide::search(text);
     if found.is_empty() {
         return Err(Failure::new(format!(
-            "No section of the guide holds all of these words; search for fewer: {words}"
+            "No section of the guide holds all of these words; search for fewer: {text}"
         )));
     }
     let lines = found.iter().map(|m| {
@@ -82,7 +82,7 @@ fn search(words: &str) -> Result<Report, Failure> {
         .map(|m| json!({ "page": m.page.name, "heading": m.heading, "excerpt": m.excerpt }));
     let sections = sections.collect::<Vec<_>>();
     Ok((
-        json!({ "command": "guide", "search": words, "sections": sections }),
+        json!({ "command": "guide", "search": text, "sections": sections }),
         lines.collect(),
     ))
 }

@@ -8,7 +8,7 @@ use crate::jobs::session::{Found, Missing};
 use crate::jobs::{Outcome, Receive};
 use crate::state::pathways::jobs::{KEPT_PATHWAY, PATHWAY};
 use crate::state::tensors::jobs::CompareTensors;
-use crate::state::{Action, Effect, UnsavedAction, SessionAction, Severity, State, update};
+use crate::state::{Action, Effect, SessionAction, Severity, State, UnsavedAction, update};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
@@ -70,7 +70,9 @@ impl<'a> Headless<'a> {
     ) -> Result<(), Failure> {
         self.state.session.saving.strict = true;
         let path = std::path::absolute(file).unwrap_or(file.to_owned());
-        self.act(Action::Session(SessionAction::Leave(UnsavedAction::Open(path))))?;
+        self.act(Action::Session(SessionAction::Leave(UnsavedAction::Open(
+            path,
+        ))))?;
         // A file that was found and cannot be read is not looked for again.
         let mut tried = BTreeSet::new();
         while let Some(opening) = self.state.session.saving.opening.clone() {

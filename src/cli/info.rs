@@ -43,11 +43,11 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
     let (mut values, mut text, mut failures) = (Vec::new(), String::new(), Vec::new());
     let mut kept = Vec::new();
     for file in &options.files {
-        let told = Reading {
+        let reported = Reading {
             tensors: options.tensors.layout(),
             ..options.told.told()
         };
-        match describe(file, &told, runner) {
+        match describe(file, &reported, runner) {
             Ok((value, lines, data)) => {
                 values.push(value);
                 let _ = writeln!(text, "{}\n{lines}", one_line(file));
@@ -119,7 +119,7 @@ fn items(kept: &[(String, Loaded)]) -> Vec<Item<'_>> {
 
 fn describe(
     file: &str,
-    told: &Reading,
+    reported: &Reading,
     runner: &mut Runner,
 ) -> Result<(Value, String, Option<Loaded>), Failure> {
     if file.starts_with("phantom:") {
@@ -129,12 +129,12 @@ fn describe(
         return Ok((value, text, Some(Loaded::Image(scan.dwi))));
     }
     let path = PathBuf::from(file);
-    if *told == Reading::default()
+    if *reported == Reading::default()
         && let Some((value, text, first)) = series(file, &path)?
     {
         return Ok((value, text, Some(Loaded::Image(first))));
     }
-    let open = OpenFile::with_reading(path.clone(), told.clone());
+    let open = OpenFile::with_reading(path.clone(), reported.clone());
     let OpenedFile { loaded, notes, .. } = match runner.run(open)?.0 {
         Opened::Folder(found) => return Ok(folder(&found)),
         Opened::File(opened) => *opened,

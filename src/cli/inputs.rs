@@ -9,8 +9,8 @@ use crate::io::Format;
 use crate::state::files::jobs::open::{Loaded, OpenFile, Opened, OpenedFile};
 use std::path::{Path, PathBuf};
 
-fn open(path: &Path, told: &ToldOptions, runner: &mut Runner) -> Result<Loaded, Failure> {
-    let open = OpenFile::with_reading(path.to_owned(), told.told());
+fn open(path: &Path, reported: &ToldOptions, runner: &mut Runner) -> Result<Loaded, Failure> {
+    let open = OpenFile::with_reading(path.to_owned(), reported.told());
     match runner.run(open)?.0 {
         Opened::File(file) => {
             let OpenedFile { loaded, notes, .. } = *file;
@@ -29,10 +29,10 @@ fn open(path: &Path, told: &ToldOptions, runner: &mut Runner) -> Result<Loaded, 
 /// A file's streamlines; what reading it brought up goes to standard error.
 pub fn streamlines(
     path: &Path,
-    told: &ToldOptions,
+    reported: &ToldOptions,
     runner: &mut Runner,
 ) -> Result<Tractogram, Failure> {
-    match open(path, told, runner)? {
+    match open(path, reported, runner)? {
         Loaded::Tractogram(tractogram) => Ok(tractogram),
         _ => Err(Failure::new(format!(
             "Found no streamlines, expected a file that ends in {}; name one: {}",
@@ -43,8 +43,8 @@ pub fn streamlines(
 }
 
 /// An image of one volume or several.
-pub fn image(path: &Path, told: &ToldOptions, runner: &mut Runner) -> Result<Volume, Failure> {
-    match open(path, told, runner)? {
+pub fn image(path: &Path, reported: &ToldOptions, runner: &mut Runner) -> Result<Volume, Failure> {
+    match open(path, reported, runner)? {
         Loaded::Scan { dwi, .. } => Ok(dwi),
         Loaded::Image(volume) => Ok(volume),
         Loaded::Mask(mask) => Ok(mask.image().clone()),
@@ -58,10 +58,10 @@ pub fn image(path: &Path, told: &ToldOptions, runner: &mut Runner) -> Result<Vol
 /// Opens an image with one number per voxel. Of several volumes it takes the first, with a warning.
 pub fn scalar_image(
     path: &Path,
-    told: &ToldOptions,
+    reported: &ToldOptions,
     runner: &mut Runner,
 ) -> Result<Volume, Failure> {
-    let volume = image(path, told, runner)?;
+    let volume = image(path, reported, runner)?;
     if volume.kind == VolumeKind::Rgb {
         return Err(Failure::new(format!(
             "Found a colour image, expected one number per voxel; name another image: {}",
@@ -81,14 +81,14 @@ pub fn scalar_image(
 /// Images with the names of their files, to stand over columns.
 pub fn images(
     paths: &[PathBuf],
-    told: &ToldOptions,
+    reported: &ToldOptions,
     runner: &mut Runner,
 ) -> Result<Vec<(String, Volume)>, Failure> {
     let one = |path: &PathBuf| {
         let name = path.file_name().unwrap_or_default().to_string_lossy();
         let name = name.strip_suffix(".gz").unwrap_or(&name);
         let name = name.rsplit_once('.').map_or(name, |(stem, _)| stem);
-        Ok((name.to_owned(), scalar_image(path, told, runner)?))
+        Ok((name.to_owned(), scalar_image(path, reported, runner)?))
     };
     paths.iter().map(one).collect()
 }

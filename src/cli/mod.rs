@@ -201,8 +201,8 @@ pub enum Command {
 
 /// Refuses empty words, which name nothing, and names whose bytes are no letters of UTF-8: reports, sessions and
 /// scripts could not hold them.
-pub fn check_letters(mut words: impl Iterator<Item = OsString>) -> Result<(), Failure> {
-    match words.find(|word| word.is_empty() || word.to_str().is_none()) {
+pub fn check_letters(mut text: impl Iterator<Item = OsString>) -> Result<(), Failure> {
+    match text.find(|word| word.is_empty() || word.to_str().is_none()) {
         None => Ok(()),
         Some(word) if word.is_empty() => Err(Failure::usage(
             "Found an empty word on the command line, expected a name or a value; look for a variable of the shell \

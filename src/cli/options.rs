@@ -14,7 +14,7 @@ use super::runner::{Failure, Runner};
 use crate::data::axis_change::AxisChange;
 use crate::data::{Gradients, Mask, TensorFrame, TensorLayout, TensorOrder, Volume};
 use crate::io::gradients::NONE_WEIGHTED;
-use crate::io::{self, Remark, Space, Reading, AffineReading};
+use crate::io::{self, AffineReading, Reading, Remark, Space};
 use crate::solvers::tensor_fit::{self, MaskReport};
 use crate::state::core::words::mask;
 use crate::state::files::jobs::head::MakeHead;
@@ -284,11 +284,11 @@ pub fn make_folder(folder: &Path) -> Result<io::atomic::OutputFolder, Failure> {
 }
 
 /// Writes to standard error how reliable a mask found from the scan is.
-pub fn about_mask(found: &MaskReport, beside: Option<&Path>) {
+pub fn about_mask(found: &MaskReport, adjacent: Option<&Path>) {
     if let Some(doubt) = mask::doubtful(found) {
         warning!("{doubt}");
     }
-    if let Some(path) = beside {
+    if let Some(path) = adjacent {
         note!(
             "A mask lies beside the scan and was not used; name it with --mask: {}",
             path.display()

@@ -184,8 +184,8 @@ fn object(failed: bool) -> Option<Value> {
 
 /// Whether `--json` is among the words of the command line, where they cannot be parsed.
 pub fn wants_json() -> bool {
-    let mut words = std::env::args_os().take_while(|word| word != "--");
-    words.any(|word| word == "--json")
+    let mut text = std::env::args_os().take_while(|word| word != "--");
+    text.any(|word| word == "--json")
 }
 
 /// Whether all that was printed is where it was to go.
@@ -200,9 +200,12 @@ fn check() -> Result<(), Failure> {
 
 /// One sentence of what clap says in several lines: what was found or is missing, a name that is like it, and where
 /// to read about it.
-pub fn usage_sentence(said: &str, mut words: impl Iterator<Item = String>) -> String {
-    let said = said.trim_start();
-    let mut parts = said.strip_prefix("error: ").unwrap_or(said).split("\n\n");
+pub fn usage_sentence(message: &str, mut text: impl Iterator<Item = String>) -> String {
+    let message = message.trim_start();
+    let mut parts = message
+        .strip_prefix("error: ")
+        .unwrap_or(message)
+        .split("\n\n");
     let lines: Vec<&str> = parts
         .next()
         .unwrap_or_default()
@@ -236,7 +239,7 @@ pub fn usage_sentence(said: &str, mut words: impl Iterator<Item = String>) -> St
         sentence += &format!("; {tip}");
     }
     let commands = <super::Arguments as clap::CommandFactory>::command();
-    let command = words.find(|word| commands.find_subcommand(word).is_some());
+    let command = text.find(|word| commands.find_subcommand(word).is_some());
     let command = command.map_or(String::new(), |word| format!(" {word}"));
     format!("{sentence}; see arcuate{command} --help")
 }

@@ -69,8 +69,8 @@ fn shell(text: &str) -> Result<(f64, usize), String> {
     let parsed = text
         .split_once(':')
         .and_then(|(b, n)| Some((positive(b).ok()?, n.parse().ok()?)));
-    let sound = parsed.filter(|&(b, n)| b <= 20_000.0 && (1..=1000).contains(&n));
-    sound.ok_or_else(|| format!("expected B:N as in 1000:30, found \"{text}\""))
+    let valid = parsed.filter(|&(b, n)| b <= 20_000.0 && (1..=1000).contains(&n));
+    valid.ok_or_else(|| format!("expected B:N as in 1000:30, found \"{text}\""))
 }
 
 /// All that a run writes.
@@ -242,7 +242,7 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
     }
     let text = serde_json::to_string_pretty(&report).unwrap_or_default();
     io::atomic::write_text(&at("truth.json"), &text).map_err(|e| Failure::new(e.to_string()))?;
-    let said = format!(
+    let message = format!(
         "Head {} in {}: scan ({}){}, {fibres} true fibres",
         options.seed,
         shown(&options.out),
@@ -253,6 +253,6 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
             ", labels, T1, T1 with tumour"
         }
     );
-    runner.report(&report, &said);
+    runner.report(&report, &message);
     Ok(())
 }

@@ -288,7 +288,7 @@ fn from_values(options: &Options, volume: &Volume, runner: &mut Runner) -> Resul
 }
 
 fn labels(
-    asked: &[i64],
+    requested: &[i64],
     volume: Volume,
     frame: usize,
     runner: &mut Runner,
@@ -300,7 +300,7 @@ fn labels(
     let (numbers, _) = runner.run(count)?;
     let numbers = numbers.map_err(Failure::new)?;
     let mut labels = Vec::new();
-    for label in asked {
+    for label in requested {
         let found = numbers.0.iter().find(|f| f.number == *label);
         let there = || {
             if numbers.0.is_empty() {

@@ -10,7 +10,7 @@ use crate::jobs::Ffmpeg;
 use crate::state::files::jobs::head::MakeHead;
 use crate::state::pictures::jobs::SaveFilm;
 use crate::state::update::is_session;
-use crate::state::{Action, Content, Convention, Layout, Pane, Task, Reading, Turn};
+use crate::state::{Action, Content, Convention, Layout, Pane, Reading, Task, Turn};
 use glam::{DVec2, DVec3};
 use serde_json::json;
 use std::path::{Path, PathBuf};
@@ -105,10 +105,10 @@ fn size(text: &str) -> Result<DVec2, String> {
     let parsed = text
         .split_once('x')
         .and_then(|(w, h)| Some((w.parse().ok()?, h.parse().ok()?)));
-    let sound =
+    let valid =
         parsed.filter(|&(w, h): &(u32, u32)| (64..=8192).contains(&w) && (64..=8192).contains(&h));
     let (w, h) =
-        sound.ok_or_else(|| format!("expected WxH with sides of 64 to 8192, found \"{text}\""))?;
+        valid.ok_or_else(|| format!("expected WxH with sides of 64 to 8192, found \"{text}\""))?;
     Ok(DVec2::new(f64::from(w), f64::from(h)))
 }
 

@@ -222,8 +222,8 @@ fn snapshots(window: &mut Headless, read: &ReadSession) -> Outcomes {
         document.layers.retain(|l| !others.contains(&l.id));
         document.unread.retain(|id, _| own(id.0));
         document.absent.retain(|a| own(a.layer.id));
-        let words = snapshot.words();
-        let called = |name: &str| format!("{name} of {words}");
+        let text = snapshot.words();
+        let called = |name: &str| format!("{name} of {text}");
         all.extend(kept(window, &document, read, &of, &called));
     }
     all
@@ -449,8 +449,8 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
     }
     // Files that were taken for others, then or now.
     let replaced: Vec<String> = window.state.document.replaced.values().cloned().collect();
-    let said = |s: &&String| window.state.session.messages.iter().any(|m| m.text == **s);
-    for sentence in replaced.iter().filter(|s| !said(s)) {
+    let stated = |s: &&String| window.state.session.messages.iter().any(|m| m.text == **s);
+    for sentence in replaced.iter().filter(|s| !stated(s)) {
         warning!("{sentence}");
     }
     let results = results(&mut window, &read);

@@ -245,10 +245,10 @@ impl Options {
 
 fn read(path: &Path) -> Result<SegmentScript, Failure> {
     let text = io::text(path).map_err(|e| Failure::new(e.to_string()))?;
-    let parsed = serde_json::from_str(&text).and_then(|words: Value| {
-        let script = SegmentScript::deserialize(&words)?;
+    let parsed = serde_json::from_str(&text).and_then(|sentence: Value| {
+        let script = SegmentScript::deserialize(&sentence)?;
         let known = serde_json::to_value(&script)?;
-        Ok((script, io::json::unknown(&words, &known)))
+        Ok((script, io::json::unknown(&sentence, &known)))
     });
     let (script, unknown) = parsed.map_err(|e| {
         // With its place, which values that were parsed before have lost.

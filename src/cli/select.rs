@@ -10,7 +10,9 @@ use super::track::must_be_streamlines;
 use crate::data::words::{counted, plural};
 use crate::io::quoted;
 use crate::solvers::curves::StopReason;
-use crate::solvers::tractogram::selection::{PointStatistic, OnImage, Reason, SelectionRules, Within};
+use crate::solvers::tractogram::selection::{
+    OnImage, PointStatistic, Reason, SelectionRules, Within,
+};
 use crate::state::files::jobs::SaveWithValues;
 use crate::state::recipe::RegionSpec;
 use crate::state::streamlines::edits::{self, Choice};
@@ -81,8 +83,8 @@ fn limits(text: &str) -> Result<(f32, f32), String> {
         Some((low, number(high, f32::INFINITY)?))
     });
     not_reversed(text, parsed)?;
-    let sound = parsed.filter(|(low, high)| low.is_finite() || high.is_finite());
-    sound.ok_or_else(|| format!("expected LOW..HIGH, LOW.. or ..HIGH, found \"{text}\""))
+    let valid = parsed.filter(|(low, high)| low.is_finite() || high.is_finite());
+    valid.ok_or_else(|| format!("expected LOW..HIGH, LOW.. or ..HIGH, found \"{text}\""))
 }
 
 fn value_within(text: &str) -> Result<Within, String> {

@@ -21,8 +21,8 @@ pub fn watch() {
         let mut ending = false;
         for signal in signals.forever() {
             let again = std::mem::replace(&mut ending, true);
-            let begun = thread::start("end", move || end(signal));
-            if again || begun.is_err() {
+            let started = thread::start("end", move || end(signal));
+            if again || started.is_err() {
                 signal_hook::low_level::exit(128 + signal);
             }
         }

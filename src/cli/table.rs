@@ -45,12 +45,12 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
     let tractogram = streamlines(&options.input, &options.told, runner)?;
     let images = images(&options.image, &options.told, runner)?;
     let own = tractogram.value_names().into_iter().map(str::to_owned);
-    let mut wanted: Vec<(String, Measure)> = own
+    let mut requested: Vec<(String, Measure)> = own
         .map(|name| (name.clone(), Measure::Value(name)))
         .collect();
     for (name, volume) in images {
         // Two columns of one name would be one too many.
-        let taken = |name: &str| wanted.iter().any(|(known, _)| known == name);
+        let taken = |name: &str| requested.iter().any(|(known, _)| known == name);
         let mut others = (2..).map(|n| format!("{name} (image {n})"));
         let image = format!("{name} (image)");
         let name = match (taken(&name), taken(&image)) {
@@ -58,9 +58,9 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
             (true, false) => image,
             (true, true) => others.find(|name| !taken(name)).unwrap_or(image),
         };
-        wanted.push((name, Measure::Image(volume, 0)));
+        requested.push((name, Measure::Image(volume, 0)));
     }
-    let (names, measures): (Vec<String>, Vec<Measure>) = wanted.into_iter().unzip();
+    let (names, measures): (Vec<String>, Vec<Measure>) = requested.into_iter().unzip();
     let count = tractogram.len();
     let compute = ComputeValues {
         tractogram,

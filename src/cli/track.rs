@@ -7,7 +7,7 @@ use crate::data::words::counted;
 use crate::data::{Gradients, Region, Role};
 use crate::io::{Content, Format};
 use crate::jobs::Values;
-use crate::solvers::curves::{self, SeedOutcome, Integrator, StopReason};
+use crate::solvers::curves::{self, Integrator, SeedOutcome, StopReason};
 use crate::solvers::geodesic;
 use crate::state::core::words::{self, count};
 use crate::state::files::jobs::SaveTractogram;
@@ -101,8 +101,8 @@ impl<T: Taken<curves::Params>> CurveOptions<T> {
     pub fn check_out(&self, rays: bool, runner: &Runner) -> Result<(), Failure> {
         must_be_streamlines(&self.out)?;
         runner.may_make(&self.out)?;
-        let beside = Values::to_come(rays).beside(&self.out);
-        beside.iter().try_for_each(|b| runner.may_write(&b.path))
+        let adjacent = Values::to_come(rays).beside(&self.out);
+        adjacent.iter().try_for_each(|b| runner.may_write(&b.path))
     }
 
     /// Writes the curves and, beside a TCK, all their values. Returns the files.
@@ -112,9 +112,9 @@ impl<T: Taken<curves::Params>> CurveOptions<T> {
         for refusal in values.refusals(kept, &self.out) {
             warning!("{refusal}");
         }
-        let beside = values.beside(&self.out).into_iter();
-        let beside = beside.filter(|b| b.holds(kept)).map(|b| b.path);
-        let files = std::iter::once(self.out.clone()).chain(beside).collect();
+        let adjacent = values.beside(&self.out).into_iter();
+        let adjacent = adjacent.filter(|b| b.holds(kept)).map(|b| b.path);
+        let files = std::iter::once(self.out.clone()).chain(adjacent).collect();
         runner.run(SaveTractogram {
             tractogram: kept.clone(),
             path: self.out.clone(),
@@ -196,8 +196,8 @@ pub fn track(fitted: &Fitted, options: &Options, runner: &mut Runner) -> Result<
 }
 
 /// With a small first letter.
-pub fn within_sentence(words: &str) -> String {
-    let (first, rest) = words.split_at(1);
+pub fn within_sentence(text: &str) -> String {
+    let (first, rest) = text.split_at(1);
     first.to_lowercase() + rest
 }
 

@@ -92,8 +92,8 @@ impl Values {
     pub fn beside(&self, file: &Path) -> Vec<CompanionFile> {
         let mut all = self.named(file);
         let measures = all.iter_mut().filter(|b| b.name == Self::MEASURE);
-        for beside in measures.filter(|_| self.are_measures()) {
-            beside.path = file.with_extension(match beside.per_point {
+        for adjacent in measures.filter(|_| self.are_measures()) {
+            adjacent.path = file.with_extension(match adjacent.per_point {
                 true => "tsf",
                 false => "weights.txt",
             });
@@ -102,8 +102,8 @@ impl Values {
     }
 
     /// What each of these files holds, in words.
-    pub fn words(beside: &CompanionFile) -> String {
-        match (beside.name.as_str(), beside.per_point) {
+    pub fn words(adjacent: &CompanionFile) -> String {
+        match (adjacent.name.as_str(), adjacent.per_point) {
             (Self::MEASURE, true) => "CM along the rays".to_owned(),
             (Self::MEASURE, false) => "CM of whole rays".to_owned(),
             (name, true) => format!("{name} at each point"),
@@ -133,8 +133,8 @@ impl Values {
 
     /// Which of them files beside a TCK do not hold, one sentence each. Looks at every value.
     pub fn refusals(&self, tractogram: &Tractogram, tck: &Path) -> Vec<String> {
-        let beside = self.beside(tck).into_iter();
-        let refused = beside.filter(|b| !b.holds(tractogram));
+        let adjacent = self.beside(tck).into_iter();
+        let refused = adjacent.filter(|b| !b.holds(tractogram));
         refused.map(|b| b.refusal()).collect()
     }
 

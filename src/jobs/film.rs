@@ -211,10 +211,10 @@ impl Heard {
             let mut buffer = [0; REMEMBERED];
             // A pipe that cannot be read has nothing more to say.
             while let Ok(n @ 1..) = pipe.read(&mut buffer) {
-                let mut words = heard.lock();
-                words.extend_from_slice(&buffer[..n]);
-                let old = words.len().saturating_sub(REMEMBERED);
-                words.drain(..old);
+                let mut text = heard.lock();
+                text.extend_from_slice(&buffer[..n]);
+                let old = text.len().saturating_sub(REMEMBERED);
+                text.drain(..old);
             }
         });
         started.map_err(|e| e.to_string())
@@ -256,8 +256,8 @@ impl Heard {
     /// How many frames are done, from the output of `-progress`.
     fn frames(&self) -> u64 {
         let text = self.text();
-        let mut told = text.lines().rev().filter_map(|l| l.strip_prefix("frame="));
-        told.find_map(|n| n.trim().parse().ok()).unwrap_or(0)
+        let mut reported = text.lines().rev().filter_map(|l| l.strip_prefix("frame="));
+        reported.find_map(|n| n.trim().parse().ok()).unwrap_or(0)
     }
 }
 

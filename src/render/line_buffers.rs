@@ -49,13 +49,13 @@ impl Chunk {
             }
             reach
         }));
-        let mut words = Vec::new();
+        let mut text = Vec::new();
         self.last
             .chunks(BLOCK)
-            .for_each(|b| pack(frame, b, &mut words));
+            .for_each(|b| pack(frame, b, &mut text));
         let at = first as u64 * BLOCK_BYTES;
         gpu.queue
-            .write_buffer(&self.slots, at, bytemuck::cast_slice(&words));
+            .write_buffer(&self.slots, at, bytemuck::cast_slice(&text));
         self.ready += batch.len();
         // With no more room than it takes.
         self.last = self.last[self.last.len() / BLOCK * BLOCK..].to_vec();

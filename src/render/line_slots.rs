@@ -42,7 +42,7 @@ fn step_over(mm: f32) -> f32 {
 
 /// Appends up to [`BLOCK`] slots of a tractogram to the words that the device reads; where there are
 /// fewer, gaps follow.
-pub(super) fn pack(frame: &Frame, block: &[Slot], words: &mut Vec<u32>) {
+pub(super) fn pack(frame: &Frame, block: &[Slot], text: &mut Vec<u32>) {
     let points = || block.iter().flatten();
     let low = points().fold(Vec3::MAX, |low, p| low.min(*p));
     let high = points().fold(Vec3::MIN, |high, p| high.max(*p));
@@ -51,8 +51,8 @@ pub(super) fn pack(frame: &Frame, block: &[Slot], words: &mut Vec<u32>) {
     let step = frame.step_mm.max(2.0 * step_over(half));
     let corner = (low / step).floor() * step;
     let low = if corner.is_finite() { corner } else { low };
-    words.extend(low.to_array().map(f32::to_bits));
-    words.push(step.to_bits());
+    text.extend(low.to_array().map(f32::to_bits));
+    text.push(step.to_bits());
     let numbers = |slot: &Slot| match slot {
         Some(point) => ((point - low) / step + 0.5)
             .to_array()
@@ -64,7 +64,7 @@ pub(super) fn pack(frame: &Frame, block: &[Slot], words: &mut Vec<u32>) {
     for _ in 0..BLOCK / 2 {
         let mut next = || all.next().unwrap_or([GAP; 3]).map(u32::from);
         let ([a, b, c], [d, e, f]) = (next(), next());
-        words.extend([a | b << 16, c | d << 16, e | f << 16]);
+        text.extend([a | b << 16, c | d << 16, e | f << 16]);
     }
 }
 

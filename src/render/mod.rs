@@ -7,10 +7,12 @@
 //! more of a large tractogram has been loaded. All colours are sRGB bytes from end to end: nothing
 //! on the way converts them, so that a colour map's byte is the pixel's byte.
 
+mod ambient_occlusion;
 mod blit;
 mod bricks;
-mod ambient_occlusion;
+mod composite;
 mod device;
+mod empty_bricks;
 mod faults;
 mod glyphs;
 mod gpu;
@@ -20,11 +22,11 @@ mod line_walk;
 mod lines;
 pub mod offscreen;
 mod outline;
-mod quality;
 mod pages;
 mod pipelines;
-mod schedule;
+mod quality;
 mod scene;
+mod schedule;
 mod shared;
 mod slice;
 mod slice_lines;
@@ -33,8 +35,6 @@ mod solids;
 mod stopwatch;
 mod textures;
 mod transparency;
-mod composite;
-mod empty_bricks;
 mod view;
 mod volume;
 mod volume_bricks;
@@ -51,8 +51,8 @@ use crate::scene::draw_list::{Lines, ScenePane, SlicePane};
 use gpu::{COLOUR, Gpu, kept};
 use line_buffers::{LineKey, LineStore};
 use quality::{Known, PATIENCE_MS, QualityController};
-use schedule::{Count, NewPace, Progress};
 use scene::{Scenes, Tools};
+use schedule::{Count, NewPace, Progress};
 use std::collections::{HashMap, HashSet};
 use std::time::{Duration, Instant};
 use textures::{Key, Textures};
@@ -211,7 +211,10 @@ impl Renderer {
         let started = Instant::now();
         let moving = !self.loaded(&list.lines, &keys).1;
         let shown = (&*list.lines, &*keys, 0);
-        let how: (Count, _) = (slice_lines::slice_slots, QualityController::of_slice as NewPace);
+        let how: (Count, _) = (
+            slice_lines::slice_slots,
+            QualityController::of_slice as NewPace,
+        );
         let quality = self.quality(id, (ask, moving), shown, how);
         let Self {
             gpu,

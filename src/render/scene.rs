@@ -1,6 +1,7 @@
 //! The 3-D view: opaque things, see-through things, volumes, then the outline's glass over all.
 
 use super::ambient_occlusion::{Darkening, Hollows};
+use super::composite::Compositor;
 use super::glyphs::{Glyphs, Look};
 use super::gpu::{COLOUR, DEPTH, Gpu};
 use super::line_buffers::{LineKey, LineStore};
@@ -12,7 +13,6 @@ use super::solids::Solids;
 use super::stopwatch::Stopwatch;
 use super::textures::{Key, Textures};
 use super::transparency::{FirstDepth, TransparencyTargets};
-use super::composite::Compositor;
 use super::view::SceneView;
 use super::volume::{Fog, Volumes};
 use crate::scene::draw_list::{ScenePane, SolidShape};

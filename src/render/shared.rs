@@ -105,12 +105,12 @@ mod linux {
                 needs.memory_type_bits & (1 << i) != 0
                     && flags.contains(vk::MemoryPropertyFlags::DEVICE_LOCAL)
             })?;
-            let wanted = vk::MemoryAllocateInfo::default()
+            let requested = vk::MemoryAllocateInfo::default()
                 .allocation_size(needs.size)
                 .memory_type_index(local)
                 .push_next(&mut export)
                 .push_next(&mut alone);
-            let memory = raw.allocate_memory(&wanted, None).ok()?;
+            let memory = raw.allocate_memory(&requested, None).ok()?;
             let handle = bind(memory).and_then(|()| {
                 let of = vk::MemoryGetFdInfoKHR::default();
                 exports.get_memory_fd(&of.memory(memory).handle_type(HANDLE))

@@ -29,9 +29,9 @@ impl Smooth {
         };
         let voxel_mm = grid.spacing();
         let factor: [usize; 3] = std::array::from_fn(|a| {
-            let wanted = (texel_mm / voxel_mm[a]).floor() as usize;
+            let requested = (texel_mm / voxel_mm[a]).floor() as usize;
             let needed = (high[a] - low[a] + 1).div_ceil(most_texels);
-            wanted.max(needed).max(1)
+            requested.max(needed).max(1)
         });
         let spacing = DVec3::from_array(std::array::from_fn(|a| voxel_mm[a] * factor[a] as f64));
         let sigma = (DVec3::splat(sigma_mm) / spacing).to_array();

@@ -4,10 +4,10 @@
 //! them, as it does at the opaque scene. See-through streamlines are a layer of the last volume, at the
 //! mean of their depths. The two pictures take turns as what is there and what comes.
 
+use super::empty_bricks::EmptyBricks;
 use super::gpu::{Gpu, Slot};
 use super::scene::FogQuality;
 use super::textures::{Key, Textures};
-use super::empty_bricks::EmptyBricks;
 use super::view::SceneView;
 use super::{volume_bricks, volume_image};
 use crate::data::BrickImage;

@@ -275,13 +275,13 @@ fn missed(state: &State) -> Option<Lines> {
     let document = &state.document;
     let live = state.session.live.as_ref()?;
     let targeted = document.regions.iter().any(|r| r.role == Role::Target);
-    let wanted = state.view.show_missed && document.live_display().visible;
+    let requested = state.view.show_missed && document.live_display().visible;
     let stopped = state.stopped();
     let missed = stopped.map_or(&live.output.missed, |(_, [_, missed])| missed);
     let tracks = state.view.task.shows_live();
     let comparing = state.session.comparing.as_ref();
     let both = comparing.is_none_or(|c| c.shows_missed(Some(live)));
-    let shown = targeted && wanted && tracks && both && !missed.is_empty();
+    let shown = targeted && requested && tracks && both && !missed.is_empty();
     shown.then(|| Lines {
         tractogram: ById(missed.clone()),
         colour: LineColour::Fixed(if state.view.light_theme {

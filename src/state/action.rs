@@ -1,8 +1,8 @@
 //! Everything a user, or a finished job, can do to the state.
 
 use super::SessionAction;
-use crate::data::region::RegionId;
 use crate::data::axis_change::AxisChange;
+use crate::data::region::RegionId;
 use crate::data::{Outline, Role, Shape, Stroke, TensorLayout};
 use crate::io::Reading;
 use crate::jobs::{self, AnyJob, BackendKind, Job, JobHandle, JobState, PathCheck, Receive, Slot};

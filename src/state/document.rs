@@ -18,7 +18,7 @@ use crate::state::pathways::{self, KeptPathway};
 use crate::state::recipe::{RegionSpec, ShapeSpec};
 use crate::state::segment::{KeptSurface, Segmentation};
 use crate::state::session::CurveParams;
-use crate::state::sessions::saved::{MissingLayer, LeftOut, SavedLayer};
+use crate::state::sessions::saved::{LeftOut, MissingLayer, SavedLayer};
 use crate::state::streamlines::Bundle;
 use crate::state::tensors::types::{BootstrapInput, FitKey, ResidualCache};
 use crate::state::track::whole_brain::WholeBrain;

@@ -161,16 +161,17 @@ pub fn methods(state: &State) -> String {
 }
 
 /// As a sentence begins.
-fn begins(words: &str) -> String {
-    let (first, rest) = words.split_at(words.chars().next().map_or(0, char::len_utf8));
+fn begins(text: &str) -> String {
+    let (first, rest) = text.split_at(text.chars().next().map_or(0, char::len_utf8));
     first.to_uppercase() + rest
 }
 
 /// What was not read from the files that the session was saved with.
 fn replaced(document: &Document) -> String {
     let layers = document.layers.iter();
-    let said = layers.filter_map(|l| Some((&l.name, document.replaced.get(&l.id)?)));
-    said.map(|(name, said)| format!(" Of \"{name}\", {said}."))
+    let message = layers.filter_map(|l| Some((&l.name, document.replaced.get(&l.id)?)));
+    message
+        .map(|(name, message)| format!(" Of \"{name}\", {message}."))
         .collect()
 }
 
@@ -434,8 +435,8 @@ fn curves(
             }
             _ => kept_if.join(", "),
         };
-        let words = format!("{kept}{what} were kept, which {conditions}");
-        let _ = write!(text, " {}", begins(&words));
+        let sentence = format!("{kept}{what} were kept, which {conditions}");
+        let _ = write!(text, " {}", begins(&sentence));
         if rays.is_some() {
             text += &match cut {
                 Cut::All => String::new(),

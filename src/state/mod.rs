@@ -44,17 +44,17 @@ use session::{MaskBeside, StopFilterKey};
 use std::path::PathBuf;
 
 /// In the words of the files.
-pub use crate::io::{Space, Reading};
+pub use crate::io::{Reading, Space};
 pub use crate::jobs::{
-    BackendKind, CheckDestination, CheckReadable, CompletePath, Completed, Destination, Ffmpeg,
-    Folder, JobHandle, NoFfmpeg, PathAnswer, PathCheck, PathError, PathQuestion, Slot, Values,
-    Visit, DeviceChoice,
+    BackendKind, CheckDestination, CheckReadable, CompletePath, Completed, Destination,
+    DeviceChoice, Ffmpeg, Folder, JobHandle, NoFfmpeg, PathAnswer, PathCheck, PathError,
+    PathQuestion, Slot, Values, Visit,
 };
 pub use crate::state::core::camera::Camera;
 pub use crate::state::core::history::History;
 pub use crate::state::regions::drawing::Drawing;
 pub use crate::state::regions::jobs::save::{SaveLabels, SaveMasks};
-pub use crate::state::sessions::{UnsavedAction, SessionAction};
+pub use crate::state::sessions::{SessionAction, UnsavedAction};
 pub use crate::state::streamlines::BundleAction;
 pub use crate::state::track::whole_brain::WholeBrain;
 pub use action::{Action, Effect, Event, Phase, RegionsChange};

@@ -4,9 +4,9 @@
 //!
 //! Command text ([`Document::recipe`]), methods, replay, sessions and the layer's information all read this.
 
-use crate::data::keyed;
 use crate::data::axis_change::AxisChange;
-use crate::io::Reading as Reading;
+use crate::data::keyed;
+use crate::io::Reading;
 use crate::solvers::tensor_fit::{self, FitMap};
 use crate::solvers::tractogram::selection::Edit;
 use crate::state::alignment::AlignedBy;

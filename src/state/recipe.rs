@@ -2,7 +2,7 @@
 
 use crate::data::axis_change::AxisChange;
 use crate::data::{Role, TensorLayout};
-use crate::io::{Reading, AffineReading, quoted};
+use crate::io::{AffineReading, Reading, quoted};
 use crate::parameters::{arguments, arguments_of};
 use crate::solvers::curves;
 use crate::solvers::density;
@@ -133,10 +133,13 @@ impl Recipe {
     }
 
     /// The recipe of a file, with what the user says of it.
-    pub fn opened(file: PathBuf, told: Reading) -> Self {
-        match told.is_nothing() {
+    pub fn opened(file: PathBuf, reported: Reading) -> Self {
+        match reported.is_nothing() {
             true => Self::File(file),
-            false => Self::FileAs { file, told },
+            false => Self::FileAs {
+                file,
+                told: reported,
+            },
         }
     }
 
@@ -286,13 +289,20 @@ fn moved_name(of: &Recipe) -> String {
 
 fn moved_command(of: &Recipe, by: DAffine3, out: &Path) -> String {
     let affine = AffineReading::matrix(by);
-    let (file, told) = match of {
+    let (file, reported) = match of {
         Recipe::File(file) => (file, String::new()),
-        Recipe::FileAs { file, told } => (file, told.to_string()),
+        Recipe::FileAs {
+            file,
+            told: reported,
+        } => (file, reported.to_string()),
         // Nothing on a disk is moved.
         of => return of.command(),
     };
-    format!("arcuate convert {} {}{told}{affine}", path(file), path(out))
+    format!(
+        "arcuate convert {} {}{reported}{affine}",
+        path(file),
+        path(out)
+    )
 }
 
 /// Without the file that the map is written to; streamlines that are in no file are made first.
@@ -312,7 +322,10 @@ fn density_command(
 pub(in crate::state) fn streamlines(of: &Recipe) -> (Option<String>, String) {
     match of {
         Recipe::File(file) => (None, path(file)),
-        Recipe::FileAs { file, told } => (None, format!("{}{told}", path(file))),
+        Recipe::FileAs {
+            file,
+            told: reported,
+        } => (None, format!("{}{reported}", path(file))),
         of => {
             let file = Path::new("tracks.trx");
             (Some(of.command_to(file)), path(file))
@@ -411,7 +424,10 @@ impl Recipe {
             }
             Self::Scan(Source::Phantom { seed }) => Self::Phantom { seed: *seed }.command(),
             Self::File(file) => format!("arcuate info {}", path(file)),
-            Self::FileAs { file, told } => format!("arcuate info {}{told}", path(file)),
+            Self::FileAs {
+                file,
+                told: reported,
+            } => format!("arcuate info {}{reported}", path(file)),
             Self::Moved { of, by } => moved_command(of, *by, out),
             Self::Phantom { seed } => format!("arcuate phantom --seed {seed} --out head"),
             Self::BrainMask(source) => {

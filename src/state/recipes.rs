@@ -5,7 +5,7 @@ use crate::data::{DataId, Mask, Shape};
 use crate::solvers::density::On;
 use crate::solvers::geodesic::Cut;
 use crate::solvers::tensor_fit::FitMap;
-use crate::solvers::tractogram::selection::{Edit, SelectionRules, SelectionOptions};
+use crate::solvers::tractogram::selection::{Edit, SelectionOptions, SelectionRules};
 use crate::state::document::{Content, DensityMap, FitMask, Layer, LayerId, Made, Unfiled};
 use crate::state::filter::recipe::CommitRecipe;
 use crate::state::filter::{FitInputs, MapOf, WeightFit};
@@ -18,7 +18,7 @@ use crate::state::segment::{Segmented, SpeedInputs, Start};
 use crate::state::session::{CurveKey, CurveParams};
 use crate::state::streamlines::edits::{Choice, on_image};
 use crate::state::streamlines::{Column, StreamlineRules};
-use crate::state::{Document, CurveResult, Recipe};
+use crate::state::{CurveResult, Document, Recipe};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -177,11 +177,11 @@ pub fn fit_mask(document: &Document, mask: Option<DataId>) -> FitMask {
 }
 
 /// The recipe of curves, for a session; `None` if their tensors are gone.
-pub fn made(document: &Document, asked: &CurveKey, cut: Cut) -> Option<Made> {
+pub fn made(document: &Document, requested: &CurveKey, cut: Cut) -> Option<Made> {
     Some(Made {
-        fit: fit_of(document, asked.field)?,
-        regions: asked.regions.clone(),
-        curves: asked.curves.clone(),
+        fit: fit_of(document, requested.field)?,
+        regions: requested.regions.clone(),
+        curves: requested.curves.clone(),
         cut,
     })
 }
@@ -221,7 +221,12 @@ pub fn recipe(document: &Document, made: &Made) -> Recipe {
 }
 
 /// The recipe of curves in a fit's tensors.
-pub fn curves_recipe(fit: FitRecipe, regions: Vec<RegionSpec>, curves: CurveParams, cut: Cut) -> Recipe {
+pub fn curves_recipe(
+    fit: FitRecipe,
+    regions: Vec<RegionSpec>,
+    curves: CurveParams,
+    cut: Cut,
+) -> Recipe {
     match curves {
         CurveParams::Streamlines(params) => Recipe::Track {
             fit,
@@ -268,7 +273,11 @@ pub fn filed(document: &Document, layer: &Layer) -> Option<(PathBuf, Option<Stri
 
 /// The command that chooses what a filter on images leaves: each is a file, or a map of the fit, which comes
 /// before. `None` where an image is neither, or was moved.
-pub fn selection_options(document: &Document, sieve: &StreamlineRules, rules: &SelectionRules) -> Option<SelectionOptions> {
+pub fn selection_options(
+    document: &Document,
+    sieve: &StreamlineRules,
+    rules: &SelectionRules,
+) -> Option<SelectionOptions> {
     let (mut images, mut needs) = (Vec::new(), Vec::new());
     for limit in &sieve.limits {
         let Column::Image(id) = limit.column else {
@@ -468,11 +477,11 @@ impl Files<'_> {
 pub fn segment_script(
     document: &Document,
     made: &Segmented,
-    beside: Option<&Path>,
+    adjacent: Option<&Path>,
 ) -> (SegmentScript, Option<String>, Vec<(Mask, PathBuf)>) {
     let mut files = Files {
         document,
-        beside,
+        beside: adjacent,
         unfiled: None,
         masks: Vec::new(),
     };

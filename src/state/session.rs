@@ -571,14 +571,14 @@ impl Session {
     pub fn guide_back(&mut self, document: &Document) {
         let Some(step) = self.guide else { return };
         let has = |role: Role| document.regions.iter().any(|r| r.role == role);
-        let wanted = match (has(Role::Seed), has(Role::Target)) {
+        let requested = match (has(Role::Seed), has(Role::Target)) {
             (false, _) => TourStep::PlaceSeed,
             (true, false) => TourStep::PlaceTarget,
             (true, true) => return,
         };
         let at = |step: TourStep| TourStep::ALL.iter().position(|s| *s == step);
-        if at(step) > at(wanted) {
-            self.guide = Some(wanted);
+        if at(step) > at(requested) {
+            self.guide = Some(requested);
         }
     }
 

@@ -108,9 +108,9 @@ impl Paths {
         let mut params = self.params();
         params.seeding = parameters::sanitized(&SeedingParts::from(params.seeding)).into();
         if !(self.length_mm.0 <= self.length_mm.1) {
-            let usual = curves::Params::defaults();
+            let default_value = curves::Params::defaults();
             (params.min_length_mm, params.max_length_mm) =
-                (usual.min_length_mm, usual.max_length_mm);
+                (default_value.min_length_mm, default_value.max_length_mm);
         }
         Self::from(&parameters::sanitized(&params))
     }

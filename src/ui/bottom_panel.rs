@@ -5,7 +5,7 @@ mod matrix;
 mod profile;
 mod table;
 
-use super::files::{Place, PathPurpose, suggestion};
+use super::files::{PathPurpose, Place, suggestion};
 use super::theme::{self, size, space};
 use super::widgets::button::{Button, IconButton, segmented};
 use super::widgets::paint;
@@ -92,9 +92,9 @@ fn head(
         pos2(inner.left(), inner.center().y - 12.0),
         vec2(270.0, 24.0),
     );
-    let words = Drawer::ALL.map(Drawer::name);
+    let sentence = Drawer::ALL.map(Drawer::name);
     let now = Drawer::ALL.iter().position(|d| *d == drawer).unwrap_or(0);
-    if let Some(i) = segmented(ui, tabs, "Below", &words, now) {
+    if let Some(i) = segmented(ui, tabs, "Below", &sentence, now) {
         let open = BundleAction::Open(Some(Drawer::ALL[i]));
         actions.push(Action::Bundle(open));
     }
@@ -137,7 +137,7 @@ fn head(
     }
     let at = at.with_min_x(place.left());
     let name = state.bundle().map_or("", |(layer, _)| layer.name.as_str());
-    let words = facts(state, drawer);
+    let sentence = facts(state, drawer);
     let text = Rect::from_min_max(
         pos2(tabs.right() + 14.0, head.top()),
         pos2(at.left() - 12.0, head.bottom()),
@@ -145,7 +145,7 @@ fn head(
     let spans = [
         (name, theme::medium(size::LABEL), p.t1),
         ("  ", theme::regular(size::LABEL), p.t3),
-        (&*words, theme::regular(size::LABEL), p.t3),
+        (&*sentence, theme::regular(size::LABEL), p.t3),
     ];
     if text.width() > 40.0 {
         paint::spans(ui.painter(), text, egui::Align2::LEFT_CENTER, &spans);
@@ -168,14 +168,14 @@ fn facts(state: &State, drawer: Drawer) -> String {
             };
             let (rows, all) = (rows.len(), lines.len());
             let chosen = state.chosen().map_or(0, |c| c.count);
-            let mut words = match rows == all {
+            let mut text = match rows == all {
                 true => streamlines(all as u64),
                 false => format!("{} of {}", count(rows as u64), streamlines(all as u64)),
             };
             if chosen > 0 {
-                words += &format!(", {} chosen", count(chosen as u64));
+                text += &format!(", {} chosen", count(chosen as u64));
             }
-            words
+            text
         }
         Drawer::Profile => working.profile.shown().map_or(String::new(), |(_, found)| {
             let lines = streamlines(found.profile.lines as u64);
@@ -208,13 +208,7 @@ fn beside_settings(ui: &mut Ui, add: impl FnOnce(&mut Ui)) -> Rect {
 }
 
 /// A sentence where there is nothing to show.
-fn empty(ui: &Ui, place: Rect, words: &str) {
+fn empty(ui: &Ui, place: Rect, text: &str) {
     let p = theme::palette(ui.style());
-    paint::centre(
-        ui.painter(),
-        place,
-        words,
-        theme::regular(size::LABEL),
-        p.t3,
-    );
+    paint::centre(ui.painter(), place, text, theme::regular(size::LABEL), p.t3);
 }

@@ -3,7 +3,7 @@
 use super::theme::{self, radius, size};
 use super::widgets::{menu, paint};
 use super::{format, icons};
-use crate::state::{Action, BackendKind, State, DeviceChoice};
+use crate::state::{Action, BackendKind, DeviceChoice, State};
 use egui::{Rect, Role, Sense, Stroke, Ui, WidgetInfo, pos2};
 
 const MENU: f32 = 320.0;
@@ -80,9 +80,9 @@ pub fn show(
 /// Why this one, what took how long, and the others.
 pub fn choice(ui: &mut Ui, state: &State) -> Option<BackendKind> {
     let session = &state.session;
-    for words in [session.backend.reason.clone(), timings(state)] {
-        if !words.is_empty() {
-            menu::words(ui, &words);
+    for sentence in [session.backend.reason.clone(), timings(state)] {
+        if !sentence.is_empty() {
+            menu::words(ui, &sentence);
         }
     }
     menu::line(ui);

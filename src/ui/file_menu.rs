@@ -1,12 +1,12 @@
 //! The menu at the left of the top bar: sessions and files.
 
-use super::files::{Place, PathPurpose};
+use super::files::{PathPurpose, Place};
 use super::theme::{self, size};
 use super::widgets::menu::{self, Item};
 use super::widgets::paint;
 use super::{Memory, first_run, icons, leaving};
 use crate::state::sessions::ResultStorage;
-use crate::state::{Action, UnsavedAction, SessionAction, State};
+use crate::state::{Action, SessionAction, State, UnsavedAction};
 use egui::{Response, Ui};
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -41,7 +41,9 @@ pub fn show(
     match chosen {
         None => {}
         Some(Chosen::New) => session(SessionAction::Leave(UnsavedAction::New)),
-        Some(Chosen::Open) => memory.files.ask(ui.ctx(), PathPurpose::Open, Place::Middle, ""),
+        Some(Chosen::Open) => memory
+            .files
+            .ask(ui.ctx(), PathPurpose::Open, Place::Middle, ""),
         Some(Chosen::Path) => memory.files.type_path(PathPurpose::Open, Place::Middle, ""),
         Some(Chosen::Recent(path)) => actions.push(Action::Open(vec![path])),
         Some(Chosen::Save) => leaving::save(ui, state, memory, None, actions),
@@ -79,7 +81,11 @@ fn rows(ui: &mut Ui, state: &State) -> Option<Chosen> {
     let mut layers = state.document.layers.iter();
     if layers.any(|l| state.document.made(l.id).is_some()) {
         let all = state.document.store == ResultStorage::All;
-        let other = if all { ResultStorage::Small } else { ResultStorage::All };
+        let other = if all {
+            ResultStorage::Small
+        } else {
+            ResultStorage::All
+        };
         let item = Item::new("Store streamlines above 64 MB too");
         let icon = if all { icons::CHECK } else { " " };
         row(ui, item.icon(icon).chosen(all), Chosen::Store(other));

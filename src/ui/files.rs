@@ -147,7 +147,13 @@ impl Files {
     }
 
     /// Asks for a path: by dialog where the desktop has one, else by the path field.
-    pub fn ask(&mut self, ctx: &egui::Context, purpose: PathPurpose, place: Place, suggested: &str) {
+    pub fn ask(
+        &mut self,
+        ctx: &egui::Context,
+        purpose: PathPurpose,
+        place: Place,
+        suggested: &str,
+    ) {
         // Asked twice: the first dialog is lost behind a window, or never came.
         let again = std::mem::replace(&mut self.waiting, true);
         if !self.dialogs.may_be() || again {
@@ -442,9 +448,10 @@ fn contents(ui: &mut Ui, state: &State, sheet: &mut Sheet, native: bool) -> (Typ
     let title = sheet.purpose.title_of(state);
     let verb = match sheet.purpose {
         PathPurpose::Open => "Enter opens",
-        PathPurpose::Locate { .. } | PathPurpose::Absent(..) | PathPurpose::Affine { .. } | PathPurpose::Scheme => {
-            "Enter takes it"
-        }
+        PathPurpose::Locate { .. }
+        | PathPurpose::Absent(..)
+        | PathPurpose::Affine { .. }
+        | PathPurpose::Scheme => "Enter takes it",
         _ => "Enter saves",
     };
     let font = theme::semibold(size::LABEL);
@@ -505,8 +512,8 @@ fn contents(ui: &mut Ui, state: &State, sheet: &mut Sheet, native: bool) -> (Typ
         });
     }
     let path = Path::new(sheet.text.trim());
-    let said = sheet.purpose.partly(state);
-    if let Some(text) = said.or_else(|| sheet.purpose.each(path)) {
+    let message = sheet.purpose.partly(state);
+    if let Some(text) = message.or_else(|| sheet.purpose.each(path)) {
         ui.scope(|ui| {
             ui.set_width(width);
             Note::new(p, Severity::Information, &text).show(ui)
@@ -535,7 +542,10 @@ fn contents(ui: &mut Ui, state: &State, sheet: &mut Sheet, native: bool) -> (Typ
         (_, Some(_)) => "Replace",
         (PathPurpose::Open, None) => "Open",
         (
-            PathPurpose::Locate { .. } | PathPurpose::Absent(..) | PathPurpose::Affine { .. } | PathPurpose::Scheme,
+            PathPurpose::Locate { .. }
+            | PathPurpose::Absent(..)
+            | PathPurpose::Affine { .. }
+            | PathPurpose::Scheme,
             None,
         ) => "Take it",
         _ => "Save",

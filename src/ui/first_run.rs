@@ -1,6 +1,6 @@
 //! The first page: open a scan, or try the demo head.
 
-use super::files::{Place, PathPurpose};
+use super::files::{PathPurpose, Place};
 use super::theme::{self, radius, size, space};
 use super::widgets::button::Button;
 use super::widgets::paint;
@@ -40,22 +40,22 @@ pub fn show(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<A
             paint::inset(rect, margin, margin)
         };
         let title = column(ui, 34.0);
-        let words = "Open a scan, or try the demo head";
+        let text = "Open a scan, or try the demo head";
         let shown = paint::left(
             ui.painter(),
             title,
-            words,
+            text,
             theme::semibold(size::TITLE),
             p.t1,
         );
         let response = ui.interact(shown, ui.make_persistent_id("title"), Sense::hover());
-        response.widget_info(|| WidgetInfo::labeled(Role::Heading, true, words));
-        let beside = title.with_min_x(shown.right() + 16.0);
-        status_bar::progress(ui, beside, state, actions);
+        response.widget_info(|| WidgetInfo::labeled(Role::Heading, true, text));
+        let adjacent = title.with_min_x(shown.right() + 16.0);
+        status_bar::progress(ui, adjacent, state, actions);
         let under = column(ui, 26.0);
-        let words = format!("Everything stays on this computer. {DISCLAIMER}");
+        let text = format!("Everything stays on this computer. {DISCLAIMER}");
         let font = theme::regular(size::BODY);
-        paint::left(ui.painter(), under, &words, font, p.t2);
+        paint::left(ui.painter(), under, &text, font, p.t2);
         ui.add_space(15.0);
         if !state.session.messages.is_empty() || recovery::any(state) {
             let place = column(ui, 0.0);
@@ -86,12 +86,12 @@ pub fn show(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<A
         );
         let count = Task::ALL.len() as f32;
         let width = (width - BETWEEN * (count - 1.0)) / count;
-        let words = |task| {
+        let text = |task| {
             let font = theme::regular(size::LABEL);
             let lines = paint::wrapped(ui.painter(), width - 30.0, task_words(task), font, p.t2);
             lines.size().y
         };
-        let tallest = Task::ALL.into_iter().map(words).fold(0.0, f32::max);
+        let tallest = Task::ALL.into_iter().map(text).fold(0.0, f32::max);
         let cards = column(ui, WORDS + tallest + 14.0);
         for (i, task) in Task::ALL.into_iter().enumerate() {
             let left = cards.left() + (width + BETWEEN) * i as f32;
@@ -168,7 +168,9 @@ fn drop_zone(ui: &mut Ui, rect: Rect, memory: &mut Memory) {
     let y = rect.top() + 194.0;
     let place = Rect::from_min_size(pos2(left.round(), y), vec2(open_width, space::BUTTON));
     if open.show_at(ui, place).clicked() {
-        memory.files.ask(ui.ctx(), PathPurpose::Open, Place::Middle, "");
+        memory
+            .files
+            .ask(ui.ctx(), PathPurpose::Open, Place::Middle, "");
     }
     let place = Rect::from_min_size(
         pos2(place.right() + 4.0, y),
@@ -201,10 +203,10 @@ fn demo_card(
     let left = rect.left() + 20.0;
     let title = Rect::from_min_size(pos2(left, rect.top() + 20.0), vec2(220.0, 20.0));
     paint::left(painter, title, "Demo head", theme::medium(15.0), v.t1);
-    let words = "Built in, with known wiring. A guide leads from a seed to its pathway and weights in three minutes";
+    let text = "Built in, with known wiring. A guide leads from a seed to its pathway and weights in three minutes";
     let at = pos2(left, rect.top() + 46.0);
     let wide = Picture::FROM - 20.0 - GAP;
-    paint::paragraph(painter, at, wide, words, theme::regular(size::LABEL), v.t2);
+    paint::paragraph(painter, at, wide, text, theme::regular(size::LABEL), v.t2);
 
     let busy = loading.then_some("The demo head is being made");
     let guide = Button::primary("Start the guide")
@@ -298,7 +300,7 @@ fn task_card(ui: &mut Ui, rect: Rect, task: Task, number: usize) {
         Stroke::new(1.0, p.line),
         StrokeKind::Inside,
     );
-    let words = task_words(task);
+    let sentence = task_words(task);
     let inner = paint::inset(rect, 15.0, 15.0);
     let head = Rect::from_min_size(
         pos2(inner.left(), rect.top() + 13.0),
@@ -320,13 +322,13 @@ fn task_card(ui: &mut Ui, rect: Rect, task: Task, number: usize) {
         painter,
         text,
         inner.width(),
-        words,
+        sentence,
         theme::regular(size::LABEL),
         p.t2,
     );
     let id = ui.make_persistent_id(("card", task.name()));
     let response = ui.interact(rect, id, Sense::hover());
-    let label = format!("{}: {words}", task.name());
+    let label = format!("{}: {sentence}", task.name());
     response.widget_info(|| WidgetInfo::labeled(Role::Label, true, &label));
 }
 

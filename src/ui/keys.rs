@@ -1,6 +1,6 @@
 //! Keys. Single keys act only while no field and no button has the focus.
 
-use super::files::{Place, PathPurpose};
+use super::files::{PathPurpose, Place};
 use super::palette::{self, Palette};
 use super::views::pane_widget;
 use super::widgets::focus::{self, focused_by_hand};
@@ -8,8 +8,8 @@ use super::{Memory, forms, leaving, regions, top_bar};
 use crate::data::Shape;
 use crate::solvers::level_set::Sphere;
 use crate::state::{
-    Action, BundleAction, Camera, Convention, Display, Drawing, FilterAction, UnsavedAction, Pane,
-    PathwayAction, Phase, RegionsChange, SegmentAction, SessionAction, Slot, State, Task, Tool,
+    Action, BundleAction, Camera, Convention, Display, Drawing, FilterAction, Pane, PathwayAction,
+    Phase, RegionsChange, SegmentAction, SessionAction, Slot, State, Task, Tool, UnsavedAction,
     defaults,
 };
 use egui::{Event, Key, Modifiers, Ui};
@@ -145,7 +145,9 @@ fn command(
             memory.palette = Some(Palette::default());
         }
         Key::Comma => super::settings::open(memory, actions),
-        Key::O => memory.files.ask(ui.ctx(), PathPurpose::Open, Place::Middle, ""),
+        Key::O => memory
+            .files
+            .ask(ui.ctx(), PathPurpose::Open, Place::Middle, ""),
         Key::S if open && modifiers.shift => leaving::save_as(ui, state, memory, None),
         Key::S if open => leaving::save(ui, state, memory, None, actions),
         Key::N if open => actions.push(Action::Session(SessionAction::Leave(UnsavedAction::New))),

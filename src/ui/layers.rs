@@ -1,6 +1,6 @@
 //! The list of layers.
 
-use super::files::{Place, PathPurpose, suggestion};
+use super::files::{PathPurpose, Place, suggestion};
 use super::naming::{self, Named, Renamed, rename};
 use super::theme::{self, size, space};
 use super::widgets::button::eye;
@@ -44,7 +44,9 @@ pub fn show(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<A
         chosen
     });
     match chosen {
-        Some(Add::Dialog) => memory.files.ask(ui.ctx(), PathPurpose::Open, Place::Middle, ""),
+        Some(Add::Dialog) => memory
+            .files
+            .ask(ui.ctx(), PathPurpose::Open, Place::Middle, ""),
         Some(Add::Path) => memory.files.type_path(PathPurpose::Open, Place::Middle, ""),
         None => {}
     }

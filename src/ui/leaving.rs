@@ -1,13 +1,13 @@
 //! The question before work would be lost: the only one that stops everything, with that for the files
 //! of a session.
 
-use super::files::{Place, PathPurpose, suggestion};
+use super::files::{PathPurpose, Place, suggestion};
 use super::theme::{self, size};
 use super::widgets::button::Button;
 use super::{Memory, quit};
 use crate::state::sessions::ChangedSince;
 use crate::state::sessions::unsaved::{RecipeOnly, UnsavedPart, summed};
-use crate::state::{Action, UnsavedAction, SessionAction, State};
+use crate::state::{Action, SessionAction, State, UnsavedAction};
 use egui::{Frame, Id, Key, Margin, Modal, Role, Stroke, Ui, WidgetInfo};
 
 /// Whether a question stops everything.
@@ -48,8 +48,8 @@ pub fn modal_on(
 
 pub fn heading(ui: &mut Ui, text: &str) {
     let p = theme::palette(ui.style());
-    let words = egui::RichText::new(text).font(theme::semibold(size::BODY));
-    let shown = ui.label(words.color(p.t1));
+    let sentence = egui::RichText::new(text).font(theme::semibold(size::BODY));
+    let shown = ui.label(sentence.color(p.t1));
     shown.widget_info(|| WidgetInfo::labeled(Role::Heading, true, text));
 }
 
@@ -198,7 +198,7 @@ fn saves(state: &State, before: &str, unsaved: &[UnsavedPart]) -> Question {
 /// All is saved, but for streamlines of large layers.
 fn stores(state: &State, before: &str) -> Question {
     let layers = state.only_in_memory();
-    let words: Vec<String> = layers.iter().map(RecipeOnly::words).collect();
+    let text: Vec<String> = layers.iter().map(RecipeOnly::words).collect();
     Question {
         heading: format!("Store large layers {before}?"),
         reason: match layers.len() {
@@ -213,7 +213,7 @@ fn stores(state: &State, before: &str) -> Question {
                 summed(&layers)
             ),
         },
-        rows: shortened(words),
+        rows: shortened(text),
         yes: "Store them too",
         no: "Don’t store",
     }

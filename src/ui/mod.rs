@@ -4,15 +4,14 @@
 //! the state, opens no file and waits for nothing. What widgets need to remember between frames (a
 //! half-typed path, an open list) lives in [`Memory`].
 
+mod bottom_panel;
 mod crosshair;
 mod devices;
-mod bottom_panel;
 mod file_menu;
 pub mod files;
 mod first_run;
 pub mod format;
 mod forms;
-mod tour;
 mod help;
 pub mod icons;
 mod keys;
@@ -34,6 +33,7 @@ pub mod snapshot;
 pub mod status_bar;
 pub mod theme;
 mod top_bar;
+mod tour;
 pub mod tracks;
 pub mod views;
 mod visits;

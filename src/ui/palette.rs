@@ -1,11 +1,11 @@
 //! The command palette (Ctrl+K): everything there is to do, found by typing a part of its name.
 
-mod synonyms;
 mod layers;
 mod pathways;
 mod regions;
+mod synonyms;
 
-use super::files::{Place, PathPurpose, suggestion};
+use super::files::{PathPurpose, Place, suggestion};
 use super::theme::{self, size};
 use super::widgets::paint;
 use super::{Memory, forms, keys, regions as list_of_regions};
@@ -16,8 +16,8 @@ use crate::state::segment::SegmentFile;
 use crate::state::streamlines::Drawer;
 use crate::state::update::asked_recipe;
 use crate::state::{
-    Action, BundleAction, Layout, UnsavedAction, Look, Method, Pane, SessionAction, Slab, State, Task,
-    Tool,
+    Action, BundleAction, Layout, Look, Method, Pane, SessionAction, Slab, State, Task, Tool,
+    UnsavedAction,
 };
 use egui::{
     Align2, Area, Event, Frame, Key, Margin, Modifiers, Order, Rect, Role, Sense, Stroke, TextEdit,
@@ -331,14 +331,14 @@ fn quit() -> Run {
 pub fn fit(name: &str, typed: &str) -> Option<i32> {
     let lower = |text: &str| -> Vec<char> { text.chars().flat_map(char::to_lowercase).collect() };
     let (name, typed) = (lower(name), lower(typed));
-    let wanted: Vec<char> = typed.into_iter().filter(|c| !c.is_whitespace()).collect();
-    if wanted.len() > name.len() {
+    let requested: Vec<char> = typed.into_iter().filter(|c| !c.is_whitespace()).collect();
+    if requested.len() > name.len() {
         return None;
     }
     let starts = |i: usize| i == 0 || !name[i - 1].is_alphanumeric();
     // The best score of the first letters of `wanted` that ends at each letter of `name`.
     let mut best: Vec<Option<i32>> = Vec::new();
-    for (n, &letter) in wanted.iter().enumerate() {
+    for (n, &letter) in requested.iter().enumerate() {
         let mut so_far: Option<i32> = None;
         let next = (0..name.len()).map(|i| {
             let before = if n == 0 { Some(0) } else { so_far };
@@ -358,7 +358,7 @@ pub fn fit(name: &str, typed: &str) -> Option<i32> {
         });
         best = next.collect();
     }
-    if wanted.is_empty() {
+    if requested.is_empty() {
         return Some(0);
     }
     // Of two that fit alike the shorter is meant.
@@ -382,12 +382,12 @@ fn found(state: &State, typed: &str) -> Vec<Entry> {
     let mut scored: Vec<(i32, Entry)> = scored
         .filter_map(|entry| Some((fits(&entry, typed)?, entry)))
         .collect();
-    let wanted = typed.trim().to_lowercase();
-    if !wanted.is_empty() {
+    let requested = typed.trim().to_lowercase();
+    if !requested.is_empty() {
         // Scattered letters are for those who remember them, not beside what is called so.
         let called = |entry: &Entry| {
             let name = entry.name.to_lowercase();
-            name.contains(&wanted) || entry.also.contains(&wanted)
+            name.contains(&requested) || entry.also.contains(&requested)
         };
         if scored.iter().any(|(_, entry)| called(entry)) {
             scored.retain(|(_, entry)| called(entry));

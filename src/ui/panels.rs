@@ -7,7 +7,7 @@ pub use split::in_sight;
 
 use super::theme::{self, size, space};
 use super::widgets::button::{IconButton, segmented};
-use super::widgets::note::{NoteResponse, Note};
+use super::widgets::note::{Note, NoteResponse};
 use super::widgets::{anchor, paint, section};
 use super::{List, Memory, crosshair, forms, icons, layers, regions};
 use crate::state::{Action, Message, Severity, State, Task};
@@ -343,7 +343,9 @@ pub fn messages(
         }
         match note.show(ui) {
             Some(NoteResponse::Taken) => actions.push(Action::RunOnCpu),
-            Some(NoteResponse::Left | NoteResponse::Dismissed) => actions.push(Action::DismissMessage(i)),
+            Some(NoteResponse::Left | NoteResponse::Dismissed) => {
+                actions.push(Action::DismissMessage(i))
+            }
             None => {}
         }
     }

@@ -99,12 +99,12 @@ fn within_mask(state: &State, layer: &Layer, found: Reading) -> Reading {
     if !of_fit || !in_volume || tensors.field.nearest(at).is_some() {
         return found;
     }
-    let words = match tensors.mask.contains(at) {
+    let text = match tensors.mask.contains(at) {
         true => "no tensor",
         false => OUTSIDE_MASK,
     };
     Reading {
-        value: words.to_owned(),
+        value: text.to_owned(),
         ..found
     }
 }
@@ -288,13 +288,13 @@ fn of_layer(state: &State, layer: &Layer, at: DVec3) -> Option<Reading> {
         Content::Image(volume) if volume.kind == VolumeKind::Rgb => None,
         Content::Image(volume) if volume.labels.is_some() => {
             let number = volume.nearest(0, at).map(|v| v as u32);
-            let words = match (number, &volume.labels) {
+            let text = match (number, &volume.labels) {
                 (None, _) => "outside".to_owned(),
                 (Some(0), _) => "none".to_owned(),
                 (Some(n), Some(labels)) => labels.described(n),
                 (Some(n), None) => n.to_string(),
             };
-            Some(reading(layer.name.clone(), words))
+            Some(reading(layer.name.clone(), text))
         }
         Content::Image(volume) => {
             let frame = layer.display.frame.min(volume.frames.saturating_sub(1));

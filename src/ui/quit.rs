@@ -1,12 +1,12 @@
 //! Closing the window, and its title.
 
-use crate::state::{Action, UnsavedAction, SessionAction, State};
+use crate::state::{Action, SessionAction, State, UnsavedAction};
 use egui::{Context, ViewportCommand};
 
 /// What follows where the window is asked to close. `sure`: it was asked about, or nothing is lost.
 pub fn closing(ctx: &Context, state: &State, sure: bool) -> Option<Action> {
-    let asked = ctx.input(|i| i.viewport().close_requested());
-    if !asked || sure || !state.asks_before_leaving() {
+    let requested = ctx.input(|i| i.viewport().close_requested());
+    if !requested || sure || !state.asks_before_leaving() {
         return None;
     }
     ctx.send_viewport_cmd(ViewportCommand::CancelClose);

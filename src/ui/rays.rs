@@ -140,10 +140,15 @@ pub fn nothing_kept(
         .filter(|n| *n > 0)
     {
         let passed = counted(passed, "ray");
-        return Some((format!("The cut keeps none of {passed}"), Suggestion::KeepAll));
+        return Some((
+            format!("The cut keeps none of {passed}"),
+            Suggestion::KeepAll,
+        ));
     }
     let shot = counted(all as usize, "ray");
-    if fate(SeedOutcome::TooShort) > 0 && fate(SeedOutcome::TooShort) >= fate(SeedOutcome::MissedTargets) {
+    if fate(SeedOutcome::TooShort) > 0
+        && fate(SeedOutcome::TooShort) >= fate(SeedOutcome::MissedTargets)
+    {
         let least = format::with_unit(&format::fixed(rays.params.walk.min_length_mm, 0), "mm");
         let text = format!("0 of {shot}: those that get there are shorter than {least}");
         return Some((text, Suggestion::ShorterLength));

@@ -1,14 +1,14 @@
 //! Notes about what is not in the document: work that an earlier window left behind, and layers of the
 //! session that are not here.
 
-use super::files::{Place, PathPurpose};
+use super::files::{PathPurpose, Place};
 use super::widgets::button::Button;
-use super::widgets::note::{NoteResponse, Note};
+use super::widgets::note::{Note, NoteResponse};
 use super::{Memory, icons, leaving, theme};
 use crate::state::core::words::{counted, some_of};
 use crate::state::sessions::unsaved::{RecipeOnly, summed};
 use crate::state::sessions::{RecoverableSession, saved};
-use crate::state::{Action, LayerId, UnsavedAction, SessionAction, Severity, State};
+use crate::state::{Action, LayerId, SessionAction, Severity, State, UnsavedAction};
 use egui::{Id, Key, Ui};
 use std::path::PathBuf;
 
@@ -77,7 +77,9 @@ pub fn show(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
             Some(NoteResponse::Left) => {
                 ui.data_mut(|d| d.insert_temp(to_discard(), path));
             }
-            Some(NoteResponse::Dismissed) => actions.push(Action::Session(SessionAction::Later(path))),
+            Some(NoteResponse::Dismissed) => {
+                actions.push(Action::Session(SessionAction::Later(path)))
+            }
             None => {}
         }
     }
@@ -134,8 +136,8 @@ pub fn recipe_only(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
     if layers.is_empty() {
         return;
     }
-    let words: Vec<String> = layers.iter().map(RecipeOnly::words).collect();
-    let words: Vec<&str> = words.iter().map(String::as_str).collect();
+    let sentence: Vec<String> = layers.iter().map(RecipeOnly::words).collect();
+    let sentence: Vec<&str> = sentence.iter().map(String::as_str).collect();
     // Of one layer the size follows with its name.
     let (recipe, streamlines) = match layers.len() {
         1 => ("1 layer".to_owned(), "its streamlines"),
@@ -143,7 +145,7 @@ pub fn recipe_only(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
     };
     let text = format!(
         "The session holds the recipe of {recipe}, not {streamlines}, which would have to be made again: {}",
-        some_of(&words, NAMED)
+        some_of(&sentence, NAMED)
     );
     let note = Note::new(p, Severity::Warning, &text);
     let answer = note.action("Store them too").dismissable().show(ui);

@@ -2,7 +2,7 @@
 
 pub mod many;
 
-use super::files::{Place, PathPurpose, suggestion};
+use super::files::{PathPurpose, Place, suggestion};
 use super::naming::{self, Named, Renamed, rename};
 use super::theme::{self, size, space};
 use super::widgets::button::{eye, segmented};

@@ -1,6 +1,6 @@
 //! The question for files that a session refers to and that are gone, or not what they were.
 
-use super::files::{Place, PathPurpose};
+use super::files::{PathPurpose, Place};
 use super::theme::{self, size};
 use super::widgets::button::Button;
 use super::widgets::paint;
@@ -67,13 +67,13 @@ fn contents(
         }
     });
     let open = opening.open_questions();
-    let words = match open {
+    let text = match open {
         0 => "",
         _ => "Anything missing or undecided stays in the session; Layers asks for it",
     };
-    if !words.is_empty() {
-        let words = egui::RichText::new(words).font(theme::regular(size::LABEL));
-        ui.label(words.color(p.t2));
+    if !text.is_empty() {
+        let text = egui::RichText::new(text).font(theme::regular(size::LABEL));
+        ui.label(text.color(p.t2));
     }
     ui.horizontal(|ui| {
         let busy = searching.then_some("Files are being looked for");
@@ -134,7 +134,7 @@ fn row(
         let label = format!("{name}: {why}");
         response.widget_info(|| WidgetInfo::labeled(Role::Label, true, &label));
         let font = theme::regular(size::LABEL);
-        let words = match answer.filter(|_| changed) {
+        let sentence = match answer.filter(|_| changed) {
             None => format!("{why}: "),
             Some(Changed::UseAsItIs) => format!("Used as it is. {why}: "),
             Some(Changed::LeaveOut) => format!("Left out. {why}: "),
@@ -142,10 +142,10 @@ fn row(
         let path = found.path.display().to_string();
         let (rect, response) = line(ui);
         let text = paint::inset(rect, 24.0, 0.0);
-        let room = text.width() - paint::width(ui, &words, font.clone());
-        let shown = words.clone() + &in_the_middle(ui, &path, &font, room);
+        let room = text.width() - paint::width(ui, &sentence, font.clone());
+        let shown = sentence.clone() + &in_the_middle(ui, &path, &font, room);
         paint::left(ui.painter(), text, &shown, font, p.t2);
-        response.on_hover_text(words + &path);
+        response.on_hover_text(sentence + &path);
         ui.push_id(index, |ui| {
             ui.horizontal(|ui| {
                 ui.add_space(24.0);

@@ -64,10 +64,10 @@ fn contents(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
     let now = &state.session.settings;
     let mut changed = now.clone();
     section::head(ui, "Window");
-    let words = ["Dark", "Light"];
+    let text = ["Dark", "Light"];
     let light = usize::from(state.view.light_theme);
     let help = "Colours of everything but the images";
-    if let Some(i) = segment_row(ui, "Theme", help, &words, light)
+    if let Some(i) = segment_row(ui, "Theme", help, &text, light)
         && i != light
     {
         actions.push(Action::ToggleTheme);
@@ -98,13 +98,13 @@ fn contents(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
     limit(ui, now, &mut changed);
     section::end(ui);
     let place = section::head(ui, "New documents start with");
-    let usual = Paths::default();
+    let default_value = Paths::default();
     let reset = IconButton::new(icons::RESET, "Reset to defaults").side(24.0);
-    let reset = reset.disabled(now.paths == usual);
+    let reset = reset.disabled(now.paths == default_value);
     if reset.show_right(ui, place).clicked() {
-        changed.paths = usual.clone();
+        changed.paths = default_value.clone();
     }
-    paths(ui, &now.paths, &usual, &mut changed.paths);
+    paths(ui, &now.paths, &default_value, &mut changed.paths);
     let hint = match state.document.is_empty() {
         true => "Step and length also apply to rays",
         false => "Step and length also apply to rays. The current document keeps its own",
@@ -120,11 +120,11 @@ fn contents(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
 /// Size of everything: the window remembers it, as it does with Ctrl + plus and minus.
 fn scale(ui: &mut Ui) {
     const FACTORS: [f32; 5] = [0.8, 1.0, 1.25, 1.5, 2.0];
-    let words = ["80 %", "100 %", "125 %", "150 %", "200 %"];
+    let text = ["80 %", "100 %", "125 %", "150 %", "200 %"];
     let now = ui.ctx().zoom_factor();
     let at = FACTORS.iter().position(|f| (f - now).abs() < 0.01);
     let help = "Size of everything in the window; Ctrl + plus and minus change it in smaller steps";
-    if let Some(i) = segment_row(ui, "Size", help, &words, at.unwrap_or(usize::MAX)) {
+    if let Some(i) = segment_row(ui, "Size", help, &text, at.unwrap_or(usize::MAX)) {
         ui.ctx().set_zoom_factor(FACTORS[i]);
     }
 }
@@ -164,14 +164,14 @@ fn limit(ui: &mut Ui, now: &Preferences, changed: &mut Preferences) {
     }
 }
 
-fn paths(ui: &mut Ui, now: &Paths, usual: &Paths, changed: &mut Paths) {
-    let (now, usual) = (now.params(), usual.params());
+fn paths(ui: &mut Ui, now: &Paths, default_value: &Paths, changed: &mut Paths) {
+    let (now, default_value) = (now.params(), default_value.params());
     let set: &mut walk::Set = &mut |params, _| *changed = Paths::from(&params);
     walk::seeding(ui, &now, SeedingKind::Random.key(), set);
-    walk::step(ui, &now, &usual, set);
-    walk::angle(ui, &now, &usual, set);
-    walk::fa(ui, &now, &usual, "off: paths cross low FA", set);
-    walk::length(ui, &now, &usual, set);
+    walk::step(ui, &now, &default_value, set);
+    walk::angle(ui, &now, &default_value, set);
+    walk::fa(ui, &now, &default_value, "off: paths cross low FA", set);
+    walk::length(ui, &now, &default_value, set);
 }
 
 /// Opens the sheet, with the cards that there are.

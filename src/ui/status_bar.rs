@@ -194,14 +194,14 @@ fn slowest(state: &State) -> Option<&JobHandle> {
 fn turning<'a>(ui: &Ui, state: &State) -> Option<Shown<'a>> {
     let Turning { turn, done, .. } = state.session.turning.as_ref()?;
     let label = "Drawing a turn";
-    let mut words = format!("{label} · {done} of {} pictures", turn.frames);
+    let mut text = format!("{label} · {done} of {} pictures", turn.frames);
     let pace = (u64::from(*done), u64::from(turn.frames));
     if let Some(left) = left(ui, TURN, label, pace) {
-        words = format!("{words} · {} left", duration(left));
+        text = format!("{text} · {} left", duration(left));
     }
     Some(Shown {
         label,
-        words,
+        words: text,
         share: Some(*done as f32 / turn.frames as f32),
         slot: Slot::Picture,
         ticket: TURN,
@@ -223,13 +223,13 @@ fn running<'a>(ui: &Ui, state: &State, job: &'a JobHandle) -> Shown<'a> {
     };
     let elapsed = job.started.elapsed();
 
-    let mut words = job.label.clone();
+    let mut text = job.label.clone();
     if let Some(stage) = told_stage(&job.label, &progress.stage) {
-        words = format!("{words} · {stage}");
+        text = format!("{text} · {stage}");
     }
     if open {
         let [done, most] = [progress.done, progress.total].map(format::count);
-        words = format!("{words} · {done} of at most {most}");
+        text = format!("{text} · {done} of at most {most}");
     } else if let Some(share) = share {
         let percent = f64::from(share) * 100.0;
         // What takes minutes moves by less than a percent for a while.
@@ -238,18 +238,18 @@ fn running<'a>(ui: &Ui, state: &State, job: &'a JobHandle) -> Shown<'a> {
         let unit = 10f64.powi(decimals as i32);
         let percent = ((percent * unit + 1e-3).floor() / unit).min(99.0);
         let percent = format::with_unit(&format::fixed(percent, decimals), "%");
-        words = format!("{words} · {percent}");
+        text = format!("{text} · {percent}");
         let (stage, done) = match progress.part {
             Some(_) => ("", ((share * 1e4) as u64, 10_000)),
             None => (&*progress.stage, (progress.done, progress.total)),
         };
         if let Some(left) = left(ui, job.ticket, stage, done) {
-            words = format!("{words} · {} left", duration(left));
+            text = format!("{text} · {} left", duration(left));
         }
     }
     Shown {
         label: &job.label,
-        words,
+        words: text,
         share,
         slot: job.slot,
         ticket: job.ticket,
@@ -275,7 +275,7 @@ fn working(ui: &mut Ui, free: Rect, shown: Shown<'_>, actions: &mut Vec<Action>)
     let p = theme::palette(ui.style());
     let Shown {
         label,
-        words,
+        words: text,
         share,
         slot,
         ticket,
@@ -297,7 +297,7 @@ fn working(ui: &mut Ui, free: Rect, shown: Shown<'_>, actions: &mut Vec<Action>)
 
     let regular = theme::regular(size::LABEL);
     let room = place.left() - BESIDE - free.left();
-    let rest = room - paint::width(ui, &words, regular.clone()) - BESIDE;
+    let rest = room - paint::width(ui, &text, regular.clone()) - BESIDE;
     let wide = rest.clamp(LEAST_BAR, BAR);
     let mut before = free.with_max_x(place.left() - BESIDE);
     if room >= LEAST_BAR + BESIDE + LEAST_WORDS {
@@ -311,19 +311,19 @@ fn working(ui: &mut Ui, free: Rect, shown: Shown<'_>, actions: &mut Vec<Action>)
         before.max.x = bar.left() - BESIDE;
     }
     // How far it is stands at the end.
-    let cut = paint::elided(ui.painter(), &words, regular.clone(), before.width());
+    let cut = paint::elided(ui.painter(), &text, regular.clone(), before.width());
     let shown = paint::right(ui.painter(), before, &cut, regular, p.t1);
     let response = ui.interact(shown, id.with("words"), Sense::hover());
-    response.widget_info(|| WidgetInfo::labeled(Role::Status, true, &words));
-    if cut != words {
-        response.on_hover_text(&words);
+    response.widget_info(|| WidgetInfo::labeled(Role::Status, true, &text));
+    if cut != text {
+        response.on_hover_text(&text);
     }
 }
 
 /// A stage as it goes on after the job's label, names of files as they are; `None` where the label has
 /// said it: `Opening t1.nii.gz` need not go on with reading t1.nii.gz.
 fn told_stage(label: &str, stage: &str) -> Option<String> {
-    let object = |words: &str| words.split_once(' ').map(|(_, rest)| rest.to_owned());
+    let object = |text: &str| text.split_once(' ').map(|(_, rest)| rest.to_owned());
     let known = label.contains(stage) || object(stage).is_some_and(|o| label.ends_with(&o));
     let mut letters = stage.chars();
     let first = letters.next().filter(|_| !known)?;
@@ -362,17 +362,17 @@ impl Pace {
         let to_do = total.saturating_sub(done);
         let estimate = elapsed.as_secs_f64() * to_do as f64 / gone as f64;
         // Counts down between estimates, and follows them slowly: other work comes and goes.
-        let said = match self.said {
-            Some((said, when)) => {
+        let message = match self.said {
+            Some((message, when)) => {
                 let since = (now - when).as_secs_f64();
                 let follow = (since / SLUGGISH_S).min(1.0);
-                let counted = (said - since).max(0.0);
+                let counted = (message - since).max(0.0);
                 counted + follow * (estimate - counted)
             }
             None => estimate,
         };
-        self.said = Some((said, now));
-        Some(said)
+        self.said = Some((message, now));
+        Some(message)
     }
 }
 

@@ -196,9 +196,9 @@ pub fn install(ctx: &egui::Context) {
 
 /// Follows the view's switch.
 pub fn select(ctx: &egui::Context, light: bool) {
-    let wanted = if light { Theme::Light } else { Theme::Dark };
-    if ctx.theme() != wanted {
-        ctx.set_theme(wanted);
+    let requested = if light { Theme::Light } else { Theme::Dark };
+    if ctx.theme() != requested {
+        ctx.set_theme(requested);
     }
 }
 

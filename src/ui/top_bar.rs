@@ -1,6 +1,6 @@
 //! The bar at the top: name, tasks, orientation, undo, layouts.
 
-use super::files::{Place, PathPurpose, suggestion};
+use super::files::{PathPurpose, Place, suggestion};
 use super::theme::{self, radius, size};
 use super::widgets::button::IconButton;
 use super::widgets::{menu, paint};

@@ -1,7 +1,7 @@
 //! The guide: one note at a time, which advances by itself when its act is done.
 
-use super::files::{Place, PathPurpose, suggestion};
-use super::widgets::note::{NoteResponse, Note};
+use super::files::{PathPurpose, Place, suggestion};
+use super::widgets::note::{Note, NoteResponse};
 use super::{Memory, icons, theme};
 use crate::data::Role;
 use crate::state::filter::{FilterAction, FilterFile};

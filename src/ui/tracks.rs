@@ -5,7 +5,7 @@ use super::widgets::charts::{BINS, Part};
 use crate::data::appearance::ColourMap;
 use crate::data::statistics::median;
 use crate::data::{DataId, Mask, Region, Role, Shape, Tractogram};
-use crate::solvers::curves::{SeedOutcome, Output, Params, StopReason};
+use crate::solvers::curves::{Output, Params, SeedOutcome, StopReason};
 use crate::state::CurveResult;
 use crate::state::core::words::none_kept;
 use egui::Color32;
@@ -204,18 +204,19 @@ pub fn headline(output: &Output, what: &str, targets: bool) -> String {
 /// What became of the others: `561 too short, 12 missed the targets`; empty if all were kept.
 /// `missed_told`: those that missed the targets stand elsewhere.
 pub fn dropped(output: &Output, missed_told: bool) -> String {
-    let words = [
+    let text = [
         (SeedOutcome::MissedTargets, "missed the targets"),
         (SeedOutcome::MissedInclude, "missed an include region"),
         (SeedOutcome::TouchedExclude, "touched an exclude region"),
         (SeedOutcome::TooShort, "too short"),
         (SeedOutcome::NoStart, "seeds without a start"),
     ];
-    let told = |f: SeedOutcome| missed_told && f == SeedOutcome::MissedTargets;
-    let said = words
+    let reported = |f: SeedOutcome| missed_told && f == SeedOutcome::MissedTargets;
+    let message = text
         .into_iter()
-        .filter(|(f, _)| fate(output, *f) > 0 && !told(*f));
-    said.map(|(f, word)| format!("{} {word}", format::count(fate(output, f))))
+        .filter(|(f, _)| fate(output, *f) > 0 && !reported(*f));
+    message
+        .map(|(f, word)| format!("{} {word}", format::count(fate(output, f))))
         .collect::<Vec<_>>()
         .join(", ")
 }

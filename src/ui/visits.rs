@@ -45,11 +45,11 @@ fn kinds(folder: &Folder, visit: &Visit) -> String {
             None => counted.push((name, 1)),
         }
     }
-    let words = counted.into_iter().map(|(name, n)| match n {
+    let text = counted.into_iter().map(|(name, n)| match n {
         1 => name.to_owned(),
         n => format!("{n} × {name}"),
     });
-    words.collect::<Vec<_>>().join(", ")
+    text.collect::<Vec<_>>().join(", ")
 }
 
 pub fn show(ui: &Ui, state: &State, memory: &mut Memory, actions: &mut Vec<Action>) {
@@ -82,8 +82,8 @@ fn contents(ui: &mut Ui, folder: &Folder, cache: &mut Cache, height: f32) -> Opt
             cache.at = 0;
         }
     }
-    let wanted = cache.text.trim().to_lowercase();
-    let fits = |v: &Visit| v.name().to_lowercase().contains(&wanted);
+    let requested = cache.text.trim().to_lowercase();
+    let fits = |v: &Visit| v.name().to_lowercase().contains(&requested);
     let shown: Vec<usize> = (0..cache.visits.len())
         .filter(|&i| fits(&cache.visits[i].0))
         .collect();
@@ -129,18 +129,18 @@ fn contents(ui: &mut Ui, folder: &Folder, cache: &mut Cache, height: f32) -> Opt
         }
     });
     if shown.is_empty() {
-        let words = egui::RichText::new("Nobody is called so");
-        ui.label(words.font(theme::regular(size::LABEL)).color(p.t2));
+        let sentence = egui::RichText::new("Nobody is called so");
+        ui.label(sentence.font(theme::regular(size::LABEL)).color(p.t2));
     }
     let mut cancelled = false;
     ui.horizontal(|ui| {
         let count = cache.visits.len();
-        let words = match folder.cut {
+        let sentence = match folder.cut {
             true => format!("{count}, and more than is looked at"),
             false => format!("{count} to choose from"),
         };
-        let words = egui::RichText::new(words).font(theme::regular(size::LABEL));
-        ui.label(words.color(p.t3));
+        let sentence = egui::RichText::new(sentence).font(theme::regular(size::LABEL));
+        ui.label(sentence.color(p.t3));
         cancelled = Button::quiet("Cancel").show(ui).clicked();
     });
     match (chosen, shown.get(cache.at)) {

@@ -75,11 +75,11 @@ fn automatic() {
     assert_eq!(backend.install(rayon::current_num_threads), 2);
     let reason = backend.reason();
     println!("{} ({reason})", backend.label());
-    let asked = BackendChoice {
+    let requested = BackendChoice {
         kind: BackendKind::Cuda(DeviceChoice::First),
         ..choice
     };
-    let found = Backend::choose(&asked);
+    let found = Backend::choose(&requested);
     if backend.name() == "cuda" {
         assert!(reason.starts_with("CUDA: ") && !backend.devices().is_empty());
         assert!(found.is_ok(), "{found:?}");
@@ -87,8 +87,8 @@ fn automatic() {
     } else {
         // The same words, with advice.
         let error = found.unwrap_err().to_string();
-        let words = reason.strip_prefix("CPU: ").unwrap();
-        assert!(error.to_lowercase().contains(&words.to_lowercase()));
+        let text = reason.strip_prefix("CPU: ").unwrap();
+        assert!(error.to_lowercase().contains(&text.to_lowercase()));
         assert!(error.ends_with("--backend cpu"), "{error}");
     }
 }
@@ -274,19 +274,19 @@ fn eviction() {
                     assert_eq!(lru.insert(key, step, bytes), old);
                 }
                 _ => {
-                    let wanted = random.bits() % 3000;
+                    let requested = random.bits() % 3000;
                     let may_go = |value: &u64| !value.is_multiple_of(3);
                     let mut freed = 0;
                     let mut gone = Vec::new();
                     model.retain(|(_, value, bytes)| {
-                        let goes = freed < wanted && may_go(value);
+                        let goes = freed < requested && may_go(value);
                         if goes {
                             freed += bytes;
                             gone.push(*value);
                         }
                         !goes
                     });
-                    assert_eq!(lru.evict(wanted, may_go), gone);
+                    assert_eq!(lru.evict(requested, may_go), gone);
                 }
             }
             let bytes: u64 = model.iter().map(|entry| entry.2).sum();

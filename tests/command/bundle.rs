@@ -10,11 +10,11 @@ use crate::support::origins::edited;
 use crate::support::{Random, Window, test};
 use arcuate::compute::Control;
 use arcuate::data::{Grid, Role, Shape, Tractogram, Volume};
-use arcuate::io::{streamlines, nifti};
+use arcuate::io::{nifti, streamlines};
 use arcuate::solvers::tractogram::selection::PointStatistic;
 use arcuate::state::streamlines::{
-    Column, ConnectSettings, Drawer, How, Limit, Measurement, ProfileSettings, Shown, StreamlineRules,
-    TableView, RegionRule, lines_of,
+    Column, ConnectSettings, Drawer, How, Limit, Measurement, ProfileSettings, RegionRule, Shown,
+    StreamlineRules, TableView, lines_of,
 };
 use arcuate::state::{Action, BundleAction, LayerId, Pane, Phase};
 use glam::{DVec2, DVec3};
@@ -170,8 +170,8 @@ fn by_image() {
         let kept = desk.window.state.document.layers.last().unwrap().clone();
         assert_eq!(rows(lines_of(&kept).unwrap()), [5, 6, 7, 8]);
         let command = desk.window.state.document.recipe(&kept).command();
-        let words: Vec<&str> = command.split(' ').collect();
-        let [first, second, _, _, option, value] = words[..] else {
+        let text: Vec<&str> = command.split(' ').collect();
+        let [first, second, _, _, option, value] = text[..] else {
             panic!("{command}")
         };
         assert_eq!([first, second, option], ["arcuate", "select", "--image"]);
@@ -354,9 +354,9 @@ fn saved() {
         .act(Action::SelectLayer(Some(desk.layer("all"))));
     desk.act(BundleAction::Open(Some(Drawer::Table)));
     desk.act(BundleAction::SaveTable(desk.folder.path().join("t.csv")));
-    let said = &desk.window.state.session.status;
-    let words = "Saved table of 1\u{202F}200 streamlines, ";
-    assert!(said.starts_with(words), "{said}");
+    let message = &desk.window.state.session.status;
+    let text = "Saved table of 1\u{202F}200 streamlines, ";
+    assert!(message.starts_with(text), "{message}");
 }
 
 fn deletes() {

@@ -117,7 +117,7 @@ fn sentence_count(error: &str) -> usize {
 }
 
 /// Fails with exit code 1 and one sentence that holds all of `words`.
-fn refuses(arguments: &[&str], words: &[&str], folder: &Path) {
+fn refuses(arguments: &[&str], text: &[&str], folder: &Path) {
     let output = arcuate(arguments, folder);
     let error = String::from_utf8_lossy(&output.stderr).into_owned();
     assert_eq!(output.status.code(), Some(1), "{arguments:?}: {error}");
@@ -127,7 +127,7 @@ fn refuses(arguments: &[&str], words: &[&str], folder: &Path) {
         "{arguments:?}: one line, found {error}"
     );
     assert!(!error.contains("panicked"), "{arguments:?}: {error}");
-    for word in words {
+    for word in text {
         assert!(
             error.contains(word),
             "{arguments:?}: \"{word}\" is not in {error}"
@@ -137,7 +137,7 @@ fn refuses(arguments: &[&str], words: &[&str], folder: &Path) {
 
 /// Splits a line into words as a shell does, for the quoting that recipes use.
 fn shell_words(line: &str) -> Vec<String> {
-    let (mut words, mut word, mut quoted, mut some) = (Vec::new(), String::new(), false, false);
+    let (mut text, mut word, mut quoted, mut some) = (Vec::new(), String::new(), false, false);
     let mut characters = line.chars();
     while let Some(c) = characters.next() {
         match c {
@@ -145,7 +145,7 @@ fn shell_words(line: &str) -> Vec<String> {
             '\\' if !quoted => word.extend(characters.next()),
             ' ' if !quoted => {
                 if some || !word.is_empty() {
-                    words.push(std::mem::take(&mut word));
+                    text.push(std::mem::take(&mut word));
                 }
                 some = false;
             }
@@ -153,9 +153,9 @@ fn shell_words(line: &str) -> Vec<String> {
         }
     }
     if some || !word.is_empty() {
-        words.push(word);
+        text.push(word);
     }
-    words
+    text
 }
 
 fn random_recipe(random: &mut Random) -> (FitRecipe, Vec<RegionSpec>, curves::Params) {
@@ -324,9 +324,9 @@ fn copied_ray_commands_parse() {
 
 /// The parsed command of a recipe, and its words.
 fn parsed(recipe: &Recipe) -> (Option<Subcommand>, Vec<String>) {
-    let words = shell_words(&recipe.command());
-    let parsed = Arguments::try_parse_from(&words).unwrap_or_else(|e| panic!("{words:?}: {e}"));
-    (parsed.command, words)
+    let text = shell_words(&recipe.command());
+    let parsed = Arguments::try_parse_from(&text).unwrap_or_else(|e| panic!("{text:?}: {e}"));
+    (parsed.command, text)
 }
 
 fn copied_commands_parse() {
@@ -467,9 +467,9 @@ fn phantom_round() {
         .as_str()
         .expect("a command")
         .replace("--out t.tck", "--out again.tck");
-    let words = shell_words(&repeat);
-    let words: Vec<&str> = words.iter().skip(1).map(String::as_str).collect();
-    json(&words, here);
+    let text = shell_words(&repeat);
+    let text: Vec<&str> = text.iter().skip(1).map(String::as_str).collect();
+    json(&text, here);
     assert_eq!(points(&here.join("t.tck")), points(&here.join("again.tck")));
     converted(here, &track["kept"]);
     // Nothing is overwritten by accident.
@@ -503,14 +503,14 @@ fn converted(here: &Path, kept: &Value) {
     refuses(&strict, &["--strict", "grid"], here);
     assert!(!here.join("strict.vtp").exists());
     let output = arcuate(&["convert", "t.trk", "told.vtp"], here);
-    let said = String::from_utf8_lossy(&output.stdout).into_owned();
-    let at = |words: &str| said.lines().position(|line| line.contains(words));
+    let message = String::from_utf8_lossy(&output.stdout).into_owned();
+    let at = |text: &str| message.lines().position(|line| line.contains(text));
     assert!(
         output.status.success() && at("left out") < at("Converted"),
-        "{said}"
+        "{message}"
     );
     assert!(
-        at("left out").is_some_and(|line| said.lines().nth(line).unwrap_or("").contains("grid"))
+        at("left out").is_some_and(|line| message.lines().nth(line).unwrap_or("").contains("grid"))
     );
     for (name, code) in [("t.png", 2), ("t.nii.gz", 1)] {
         let output = arcuate(&["convert", "t.trk", name], here);
@@ -520,8 +520,8 @@ fn converted(here: &Path, kept: &Value) {
 
 /// Makes `head/dwi.nii.gz` in a folder.
 fn coarse_head(folder: &Path) {
-    let words = "phantom --scan-only --spacing 4 --shells 1000:12 --out head";
-    json(&words.split(' ').collect::<Vec<_>>(), folder);
+    let text = "phantom --scan-only --spacing 4 --shells 1000:12 --out head";
+    json(&text.split(' ').collect::<Vec<_>>(), folder);
 }
 
 /// The bytes of a TCK or TSF file after its header, which says when it was written.

@@ -134,13 +134,13 @@ fn case(name: &str) {
         .stderr(Stdio::piped())
         .output()
         .expect("a process");
-    let said = String::from_utf8_lossy(&output.stderr).into_owned();
-    assert!(output.status.success(), "{name}: {said}");
+    let message = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(output.status.success(), "{name}: {message}");
     let (mut failed, mut before) = (0, String::new());
-    for round in said.split("## ").skip(1) {
+    for round in message.split("## ").skip(1) {
         let (head, rest) = round.split_once('\n').expect("a line");
         let notes = ["A mask lies beside", "These files were complete before"];
-        let is_note = |l: &&str| notes.iter().any(|words| l.contains(words));
+        let is_note = |l: &&str| notes.iter().any(|text| l.contains(text));
         let rest = std::mem::take(&mut before) + rest;
         let sentences: Vec<&str> = rest.lines().filter(|l| !is_note(l)).collect();
         if !head.starts_with("failed") {
@@ -153,12 +153,12 @@ fn case(name: &str) {
         let several = name == "replay";
         assert!(sentences.len() == 1 || several, "{name}: {head}: {rest}");
         sound(head, sentences.last().expect("a sentence"));
-        let said = sentences.join("\n");
+        let message = sentences.join("\n");
         if head.contains(" Memory ") {
-            assert!(said.contains("of memory"), "{name}: {head}: {said}");
+            assert!(message.contains("of memory"), "{name}: {head}: {message}");
         } else if head.contains(" Read ") {
-            let broken = said.contains("input/output error");
-            assert!(broken, "{name}: {head}: {said}");
+            let broken = message.contains("input/output error");
+            assert!(broken, "{name}: {head}: {message}");
         }
     }
     // A session asks the disk for less than a conversion does.
@@ -175,8 +175,8 @@ fn case(name: &str) {
 
 /// One sentence with what to do, in no words of the system's or of Rust's.
 fn sound(head: &str, sentence: &str) {
-    for words in ["os error", "panicked", "a fault in the program", "Os {"] {
-        assert!(!sentence.contains(words), "{head}: {sentence}");
+    for text in ["os error", "panicked", "a fault in the program", "Os {"] {
+        assert!(!sentence.contains(text), "{head}: {sentence}");
     }
     let remedies = [
         "make room",
@@ -430,8 +430,8 @@ fn command(folder: &Path, line: &str, files: bool) {
         worked(&at("in")).save(&at("in/s.arcuate"));
     }
     let act_as = |line: &str| {
-        let words = std::iter::once("arcuate").chain(line.split(' '));
-        let arguments = Arguments::parse_from(words.chain(["--quiet"]));
+        let text = std::iter::once("arcuate").chain(line.split(' '));
+        let arguments = Arguments::parse_from(text.chain(["--quiet"]));
         run(arguments.command.expect("a command"), &arguments.global)
     };
     let is_fine = |code: ExitCode| format!("{code:?}") == format!("{:?}", ExitCode::SUCCESS);
@@ -541,17 +541,17 @@ fn window(folder: &Path, name: &str) {
         edit(&mut window, 2);
         let failing = Failing::nth(&own, nth, true);
         act(&mut window);
-        let said = window.said();
+        let message = window.said();
         let Some(hit) = failing.hit() else {
-            assert_eq!(said, "", "nothing failed");
+            assert_eq!(message, "", "nothing failed");
             return;
         };
         drop(failing);
         window.state.session.messages.clear();
-        let word = if said.is_empty() { "done" } else { "failed" };
-        eprintln!("## {word} {} {}\n{said}", hit.0, hit.1.display());
+        let word = if message.is_empty() { "done" } else { "failed" };
+        eprintln!("## {word} {} {}\n{message}", hit.0, hit.1.display());
         if name != "autosave" {
-            let fine = said.is_empty();
+            let fine = message.is_empty();
             old_or_new(&own, (&old, &new), false, fine, &hit);
             continue;
         }

@@ -40,7 +40,7 @@ fn unreadable() {
     let program = folder.path().join("arcuate");
     std::fs::copy(env!("CARGO_BIN_EXE_arcuate"), &program).expect("copied");
     let is_root = folder.path().metadata().expect("there").uid() == 0;
-    let mut words = vec![program.into_os_string()];
+    let mut text = vec![program.into_os_string()];
     if is_root {
         let nobody = [
             "setpriv",
@@ -48,21 +48,21 @@ fn unreadable() {
             "--regid=65534",
             "--clear-groups",
         ];
-        words.splice(0..0, nobody.map(Into::into));
+        text.splice(0..0, nobody.map(Into::into));
     }
     let info = |folder: &Path| {
-        let mut command = Command::new(&words[0]);
-        let command = command.args(&words[1..]).args(["info", "--json"]);
+        let mut command = Command::new(&text[0]);
+        let command = command.args(&text[1..]).args(["info", "--json"]);
         command.arg(folder).output().expect("it starts")
     };
     let output = info(&root);
     // Given itself, as the only thing in a folder, and as the data set.
     let alone = |output: &std::process::Output, at: &Path| {
-        let said = String::from_utf8_lossy(&output.stderr);
-        assert_eq!(output.status.code(), Some(1), "{said}");
-        assert_eq!(said.lines().count(), 1, "{said}");
-        for words in ["may not be read", &at.to_string_lossy()] {
-            assert!(said.contains(words), "{words}: {said}");
+        let message = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(1), "{message}");
+        assert_eq!(message.lines().count(), 1, "{message}");
+        for text in ["may not be read", &at.to_string_lossy()] {
+            assert!(message.contains(text), "{text}: {message}");
         }
     };
     let subject = root.join("sub-02");
@@ -73,8 +73,8 @@ fn unreadable() {
     alone(&info(&root), &root);
     mode(&root, 0o755);
     mode(&subject, 0o755);
-    let said = String::from_utf8_lossy(&output.stderr);
-    assert!(output.status.success(), "{said}");
+    let message = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{message}");
     let report: serde_json::Value = serde_json::from_slice(&output.stdout).expect("JSON");
     let found = &report["files"][0];
     assert!(

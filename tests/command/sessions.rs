@@ -23,7 +23,7 @@ use crate::support::test;
 use arcuate::data::{Grid, Mask, Role};
 use arcuate::solvers::curves::Seeding;
 use arcuate::state::sessions::{Found, Opening};
-use arcuate::state::{Action, Content, UnsavedAction, Phase, SessionAction, State, Task};
+use arcuate::state::{Action, Content, Phase, SessionAction, State, Task, UnsavedAction};
 use glam::{DVec3, dvec3};
 use libtest_mimic::Trial;
 use std::path::Path;
@@ -225,7 +225,10 @@ fn questions() {
     assert!(!window.state.asks_before_leaving());
     window.place(Role::Seed, DVec3::ZERO, 4.0);
     window.session(leave(UnsavedAction::Quit));
-    assert_eq!(window.state.session.saving.leaving, Some(UnsavedAction::Quit));
+    assert_eq!(
+        window.state.session.saving.leaving,
+        Some(UnsavedAction::Quit)
+    );
     window.session(SessionAction::Stay);
     assert!(!window.closed && window.state.session.saving.leaving.is_none());
     // Saved, then closed.
@@ -275,14 +278,14 @@ fn made_again() {
     again.save(&other);
     assert_eq!(Window::opened(&other).state.document.absent.len(), 2);
     for (at, absent) in absent.into_iter().enumerate() {
-        let said = again.said();
-        let words = [
+        let message = again.said();
+        let text = [
             "2 kept results are not stored",
             "1 kept result is not stored",
         ][at];
         assert!(
-            said.starts_with(words) && said.lines().count() == 1,
-            "{said}"
+            message.starts_with(text) && message.lines().count() == 1,
+            "{message}"
         );
         let layer = arcuate::state::LayerId(absent.layer.id);
         again.session(SessionAction::MakeAgain(layer));

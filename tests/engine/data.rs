@@ -62,12 +62,12 @@ fn grid_refuses_flat_affines() {
         let affine = DAffine3::from_mat3_translation(matrix, DVec3::ZERO);
         assert!(Grid::new([2, 2, 2], affine, AffineSource::Sform).is_none());
     }
-    let sound = DAffine3::from_scale(DVec3::splat(1e-3));
-    assert!(Grid::new([2, 2, 2], sound, AffineSource::Sform).is_some());
+    let valid = DAffine3::from_scale(DVec3::splat(1e-3));
+    assert!(Grid::new([2, 2, 2], valid, AffineSource::Sform).is_some());
     // The square of such an edge is zero, and so is its length.
     let short = DAffine3::from_mat3(DMat3::from_diagonal(DVec3::new(1.0, 2.0, 1e-270)));
     assert!(Grid::new([2, 2, 2], short, AffineSource::Sform).is_none());
-    assert!(Grid::new([2, 0, 2], sound, AffineSource::Sform).is_none());
+    assert!(Grid::new([2, 0, 2], valid, AffineSource::Sform).is_none());
 }
 
 fn orientation_letters() {
@@ -112,8 +112,8 @@ fn shapes_that_meet() {
             mask.grid.world(DVec3::from_array(voxel))
         };
         let (a, b) = (random_shape(&mut random), random_shape(&mut random));
-        let mut held = (0..120).filter(|&i| mask.inside[i] != 0 && a.contains(world(i)));
-        let found = held.next().is_some() || mask.contains(a.centre());
+        let mut stored = (0..120).filter(|&i| mask.inside[i] != 0 && a.contains(world(i)));
+        let found = stored.next().is_some() || mask.contains(a.centre());
         assert_eq!(a.touches(&mask), found, "{a:?}");
         assert_eq!(a.overlaps(&Shape::Mask(mask.clone())), found);
         touching += usize::from(found);
@@ -303,7 +303,7 @@ fn lengths() {
 }
 
 fn sizes() {
-    let words = [
+    let text = [
         (0, "0 bytes"),
         (949, "949 bytes"),
         (3_100, "3.1 kB"),
@@ -312,7 +312,7 @@ fn sizes() {
         (12_500_000_000, "12.5 GB"),
         (3_200_000_000_000, "3.2 TB"),
     ];
-    for (bytes, expected) in words {
+    for (bytes, expected) in text {
         assert_eq!(memory::size(bytes), expected);
     }
 }

@@ -49,11 +49,11 @@ fn cases() {
         .stderr(Stdio::piped())
         .output()
         .expect("a process");
-    let said = String::from_utf8_lossy(&output.stderr);
-    let tail: Vec<&str> = said.lines().rev().take(12).collect();
+    let message = String::from_utf8_lossy(&output.stderr);
+    let tail: Vec<&str> = message.lines().rev().take(12).collect();
     let tail: Vec<&str> = tail.into_iter().rev().collect();
     assert!(output.status.success(), "{}", tail.join("\n"));
-    let read = said.lines().filter(|l| l.starts_with("## ")).count();
+    let read = message.lines().filter(|l| l.starts_with("## ")).count();
     assert!(read >= 2 * ENTRIES.len(), "{read} cases");
     println!("{read} cases");
 }
@@ -81,9 +81,9 @@ pub fn child() {
             let bytes = std::fs::read(&case).expect("readable");
             io::forget_peak();
             let before = io::held_bytes();
-            let begun = process_time();
+            let started = process_time();
             entry.run(&here, &bytes);
-            let took = process_time() - begun;
+            let took = process_time() - started;
             assert!(!PANICKED.load(Ordering::SeqCst), "a worker panicked");
             assert!(took < LONGEST, "it took {took:?}");
             if let Some((before, after)) = before.zip(io::held_bytes()) {
@@ -141,19 +141,19 @@ fn whole() {
 }
 
 fn parts() {
-    let told = |input: &[u8]| -> Vec<(String, Vec<u8>)> {
+    let reported = |input: &[u8]| -> Vec<(String, Vec<u8>)> {
         let parts = entries::parts(input, "a");
         parts.into_iter().map(|(n, b)| (n, b.to_vec())).collect()
     };
     let part = |name: &str, bytes: &[u8]| (name.to_owned(), bytes.to_vec());
-    assert_eq!(told(b"12"), [part("a", b"12")]);
+    assert_eq!(reported(b"12"), [part("a", b"12")]);
     assert_eq!(
-        told(b"<<a>>1<<b/c>>2"),
+        reported(b"<<a>>1<<b/c>>2"),
         [part("a", b"1"), part("b/c", b"2")]
     );
     // No part lies outside its folder.
     for name in ["../b", "/b", "b//c", ""] {
         let input = format!("<<{name}>>1");
-        assert_eq!(told(input.as_bytes()), [part("a", input.as_bytes())]);
+        assert_eq!(reported(input.as_bytes()), [part("a", input.as_bytes())]);
     }
 }

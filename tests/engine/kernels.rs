@@ -165,14 +165,14 @@ fn copies(backend: Backend) {
     });
     let n = 64 << 20;
     let buffer = device.alloc_zeros::<f32>(n).unwrap();
-    let rate = |begun: std::time::Instant| n as f64 * 4e-9 / begun.elapsed().as_secs_f64();
-    let begun = std::time::Instant::now();
+    let rate = |started: std::time::Instant| n as f64 * 4e-9 / started.elapsed().as_secs_f64();
+    let started = std::time::Instant::now();
     let mut values = device.download(&buffer, 0..n).unwrap();
-    println!("into fresh memory: {:.2} GB/s", rate(begun));
+    println!("into fresh memory: {:.2} GB/s", rate(started));
     values.fill(1.0);
-    let begun = std::time::Instant::now();
+    let started = std::time::Instant::now();
     device.download_into(&buffer, 0, &mut values).unwrap();
-    println!("into used memory: {:.2} GB/s", rate(begun));
+    println!("into used memory: {:.2} GB/s", rate(started));
     assert!(values.iter().all(|v| *v == 0.0));
 }
 

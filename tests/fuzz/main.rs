@@ -17,8 +17,8 @@ static MOST: AtomicUsize = AtomicUsize::new(0);
 struct Counting;
 
 fn more(bytes: usize) {
-    let held = HELD.fetch_add(bytes, Ordering::Relaxed) + bytes;
-    MOST.fetch_max(held, Ordering::Relaxed);
+    let stored = HELD.fetch_add(bytes, Ordering::Relaxed) + bytes;
+    MOST.fetch_max(stored, Ordering::Relaxed);
 }
 
 // SAFETY: The system's allocator does the work; this one counts.

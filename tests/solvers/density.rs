@@ -86,13 +86,16 @@ fn straight() {
         let edge = grid.spacing().x;
         for x in 0..nx {
             let found = f64::from(map.volume.values[grid.index([x, row[0], row[1]])]);
-            let wanted = match x {
+            let requested = match x {
                 0 => edge * (0.5 - begin),
                 x if x == nx - 1 => edge * (0.5 + end),
                 _ => edge,
             };
             // Points in f32 lie some 1e-6 mm off.
-            assert!((found - wanted).abs() < 1e-5, "voxel {x}: {found} {wanted}");
+            assert!(
+                (found - requested).abs() < 1e-5,
+                "voxel {x}: {found} {requested}"
+            );
         }
         assert_eq!(map.voxels, nx as u64);
         assert!(map.outside_mm < 1e-6);
@@ -138,7 +141,7 @@ fn sampled() {
         let grid = Arc::new(odd_grid(&mut random));
         let tractogram = walks(&mut random, 12, 20.0);
         let map = run(&tractogram, &grid, &plain(Measure::Length));
-        let mut wanted = vec![0.0; grid.voxel_count()];
+        let mut requested = vec![0.0; grid.voxel_count()];
         let mut error = vec![1e-6; grid.voxel_count()];
         for line in tractogram.streamlines() {
             for pair in line.windows(2) {
@@ -149,7 +152,7 @@ fn sampled() {
                     let at = from.lerp(to, (i as f64 + 0.5) / SAMPLES as f64);
                     let voxel = grid.nearest(at).map(|v| grid.index(v));
                     if let Some(voxel) = voxel {
-                        wanted[voxel] += step;
+                        requested[voxel] += step;
                     }
                     if voxel != before {
                         // Where it crosses is known to a sample.
@@ -165,10 +168,10 @@ fn sampled() {
             }
         }
         for (voxel, found) in map.volume.values.iter().enumerate() {
-            let apart = (f64::from(*found) - wanted[voxel]).abs();
+            let apart = (f64::from(*found) - requested[voxel]).abs();
             // A voxel that no sample hit holds less than a sample of the longest segment.
             let allowed = error[voxel].max(8.0 / SAMPLES as f64);
-            assert!(apart <= allowed, "{found} {} ± {allowed}", wanted[voxel]);
+            assert!(apart <= allowed, "{found} {} ± {allowed}", requested[voxel]);
         }
     }
 }
@@ -179,7 +182,7 @@ fn once() {
     for _ in 0..10 {
         let grid = Arc::new(odd_grid(&mut random));
         let all = walks(&mut random, 15, 15.0);
-        let mut wanted = vec![0.0f32; grid.voxel_count()];
+        let mut requested = vec![0.0f32; grid.voxel_count()];
         for i in 0..all.len() {
             let mut marks = vec![false; all.len()];
             marks[i] = true;
@@ -191,18 +194,18 @@ fn once() {
                 let mm = length.volume.values[voxel];
                 // A piece below half a unit of 2⁻²⁴ mm has no length.
                 assert!(*value == 1.0 || mm == 0.0, "{mm} mm unvisited");
-                wanted[voxel] += value;
+                requested[voxel] += value;
             }
         }
         let together = run(&all, &grid, &plain(Measure::Visits));
-        assert_eq!(&*together.volume.values, &*wanted);
+        assert_eq!(&*together.volume.values, &*requested);
         let sent = 2 * all.len() as u64;
         let shares = Params {
             sent: Some(sent),
             ..plain(Measure::Visits)
         };
         let shares = run(&all, &grid, &shares);
-        for (share, count) in shares.volume.values.iter().zip(&wanted) {
+        for (share, count) in shares.volume.values.iter().zip(&requested) {
             assert!((share - count / sent as f32).abs() < 1e-7);
         }
         // Forth and back is still one.

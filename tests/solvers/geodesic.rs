@@ -15,7 +15,7 @@ use arcuate::phantom::fields::Field;
 use arcuate::solvers::Error;
 use arcuate::solvers::curves::{self, Integrator, Interpolation, Seeding, StopReason};
 use arcuate::solvers::geodesic::{
-    Directions, Form, RayMetric, Output, Params, Precision, Sharpening, shoot,
+    Directions, Form, Output, Params, Precision, RayMetric, Sharpening, shoot,
 };
 use glam::DVec3;
 use libtest_mimic::Trial;
@@ -132,7 +132,12 @@ fn ray(medium: &RayMetric, at: DVec3, params: &Params) -> (Vec<DVec3>, Output) {
 }
 
 /// The points of the one ray from `at` in the directions' sense.
-fn ray_on(backend: &Backend, medium: &RayMetric, at: DVec3, params: &Params) -> (Vec<DVec3>, Output) {
+fn ray_on(
+    backend: &Backend,
+    medium: &RayMetric,
+    at: DVec3,
+    params: &Params,
+) -> (Vec<DVec3>, Output) {
     let output = run_on(backend, medium, &[sphere(Role::Seed, at, 1e-3)], params);
     assert_eq!(output.rays.kept.len(), 1, "{:?}", output.rays.fates);
     let line = output.rays.kept.streamline(0).iter();

@@ -115,18 +115,18 @@ fn refusals() {
         made.unwrap_err().to_string()
     };
     for alpha in [0.0, -1.0, 17.0, f64::NAN] {
-        let said = refused(Params::sharpened(alpha), None);
+        let message = refused(Params::sharpened(alpha), None);
         assert!(
-            said.starts_with(&format!(
+            message.starts_with(&format!(
                 "Found {alpha} for Sharpening α (--alpha), expected"
             )),
-            "{said}"
+            "{message}"
         );
     }
-    let said = refused(Params::with_cost(Cost::Inverse), Some(&Mask::empty(&grid)));
+    let message = refused(Params::with_cost(Cost::Inverse), Some(&Mask::empty(&grid)));
     assert!(
-        said.starts_with("The mask holds no voxel with a tensor"),
-        "{said}"
+        message.starts_with("The mask holds no voxel with a tensor"),
+        "{message}"
     );
 }
 

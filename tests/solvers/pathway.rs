@@ -170,11 +170,11 @@ fn orders() {
                 let [a, b] = [[8, 8, 12], [40, 36, 32]].map(|fine| {
                     let centre = DVec3::from_array(fine.map(|c| 0.5 * c as f64));
                     let all = (0..metric.len()).map(|place| metric.voxel(place));
-                    let held = all.filter(|v| {
+                    let stored = all.filter(|v| {
                         let h = 0.5 * *q as f64;
                         DVec3::from_array(v.map(|c| h * c as f64)).distance(centre) < 3.01
                     });
-                    held.collect::<Vec<_>>()
+                    stored.collect::<Vec<_>>()
                 });
                 let pathway = between(metric, local, &a, &b).unwrap();
                 let (mut sum, mut count) = (0.0, 0);
@@ -298,10 +298,10 @@ fn apart() {
     let inside = |v: [usize; 3]| (v[0] != 6).then_some(DMat3::IDENTITY);
     let metric = Metric::from_speed(&grid, inside).unwrap();
     let refused = between(&metric, LocalSolver::Hybrid, &[[2, 2, 2]], &[[9, 9, 9]]).unwrap_err();
-    let said = refused.to_string();
+    let message = refused.to_string();
     assert!(
-        said.starts_with("No path: region 'B' is not connected to 'A' inside the mask"),
-        "{said}"
+        message.starts_with("No path: region 'B' is not connected to 'A' inside the mask"),
+        "{message}"
     );
     let here = between(&metric, LocalSolver::Hybrid, &[[2, 2, 2]], &[[4, 9, 9]]).unwrap();
     assert!(
@@ -435,26 +435,26 @@ fn walls() {
         .source(&metric, Role::Seed)
         .unwrap();
     assert_eq!(one.name, "Seed");
-    let said = |error: Error| error.to_string();
-    let none = said(
+    let message = |error: Error| error.to_string();
+    let none = message(
         domain(&fa, 0.0, &ends)
             .source(&metric, Role::Target)
             .unwrap_err(),
     );
     assert!(none.starts_with("Found no target"), "{none}");
     // The limit is named where it is what keeps voxels or regions out.
-    let high = said(domain(&fa, 0.95, &[]).mask().unwrap_err());
+    let high = message(domain(&fa, 0.95, &[]).mask().unwrap_err());
     assert_eq!(
         high,
         "The mask's highest FA is 0.900, expected a voxel of at least 0.95; lower Domain FA (--min-fa)"
     );
-    let low = said(domain(&fa, 0.6, &two[..1]).mask().unwrap_err());
+    let low = message(domain(&fa, 0.6, &two[..1]).mask().unwrap_err());
     assert!(
         low.starts_with("The mask's highest FA is 0.500, expected a voxel of at least 0.6"),
         "{low}"
     );
     let nothing = [ball(Role::Mask, DVec3::new(0.0, 5.0, 5.0), 0.9)];
-    let none = said(domain(&fa, 0.0, &nothing).mask().unwrap_err());
+    let none = message(domain(&fa, 0.0, &nothing).mask().unwrap_err());
     assert!(
         none.starts_with("Masks and exclusions leave no voxel with a tensor"),
         "{none}"
@@ -463,7 +463,7 @@ fn walls() {
     let metric = Metric::from_speed(&grid, some).unwrap();
     let out = |regions: &[Region]| {
         let refused = domain(&fa, 0.6, regions).source(&metric, Role::Seed);
-        said(refused.unwrap_err())
+        message(refused.unwrap_err())
     };
     assert_eq!(
         out(&ends[..1]),

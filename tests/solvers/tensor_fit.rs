@@ -323,13 +323,13 @@ fn voxels_are_independent() {
     let part = Mask::new(dwi.grid.clone(), scattered);
     for method in METHODS {
         let whole = fit(&dwi, &gradients, method);
-        let beside = fit(&spoilt, &gradients, method);
+        let adjacent = fit(&spoilt, &gradients, method);
         let (backend, control, params) = (backend(1), Control::new(), params(method));
         let part_fit =
             tensor_fit::fit(&dwi, &gradients, &part, &params, &backend, &control).unwrap();
         for voxel in (0..200).filter(|v| *v != 7) {
             let alone = whole.field.tensors[voxel];
-            assert_eq!(beside.field.tensors[voxel], alone);
+            assert_eq!(adjacent.field.tensors[voxel], alone);
             let expected = if part.inside[voxel] == 1 {
                 alone
             } else {

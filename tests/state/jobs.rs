@@ -9,8 +9,8 @@ use arcuate::data::shared_slice::Bytes;
 use arcuate::data::{Grid, Shared, Tensor, TensorField, Tractogram, Volume, VolumeKind};
 use arcuate::io::{self, nifti};
 use arcuate::jobs::{
-    BackendKind, CompletePath, JobHandle, Jobs, Outcome, PathAnswer, PathCheck, PathQuestion,
-    Receive, Slot, Values, DeviceChoice,
+    BackendKind, CompletePath, DeviceChoice, JobHandle, Jobs, Outcome, PathAnswer, PathCheck,
+    PathQuestion, Receive, Slot, Values,
 };
 use arcuate::solvers::curves;
 use arcuate::solvers::curves::{Params, Seeding};
@@ -298,7 +298,7 @@ fn gradients_beside_and_named() {
         );
         vec![b, v]
     };
-    let beside = table("dwi", 3);
+    let adjacent = table("dwi", 3);
     let Outcome::Done(Opened::File(file)) = opened(&scan, Vec::new()) else {
         panic!("a table in the way")
     };
@@ -326,13 +326,16 @@ fn gradients_beside_and_named() {
         notes[0].contains("Found 3 b-values") && !notes[0].contains("dwi.bv"),
         "{notes:?}"
     );
-    assert!(matches!(opened(&scan, beside.clone()), Outcome::Failed(_)));
+    assert!(matches!(
+        opened(&scan, adjacent.clone()),
+        Outcome::Failed(_)
+    ));
 
     let elsewhere = table("other", 2);
     table("dwi", 2);
     for (named, remembered) in [
         (Vec::new(), Vec::new()),
-        (beside, Vec::new()),
+        (adjacent, Vec::new()),
         (elsewhere.clone(), elsewhere),
     ] {
         let Outcome::Done(Opened::File(file)) = opened(&scan, named.clone()) else {
@@ -392,7 +395,7 @@ fn every_event_wakes() {
 /// What is left is what the user allows less what the process holds; without a limit, what the machine has.
 fn limited() {
     const GIB: u64 = 1 << 30;
-    let held = || io::held_bytes().expect("Linux").0;
+    let stored = || io::held_bytes().expect("Linux").0;
     if io::available_bytes().is_none_or(|free| free < 4 * GIB) {
         return;
     }
@@ -403,11 +406,11 @@ fn limited() {
     let right = (0..100).any(|_| {
         let free = io::available_bytes().expect("Linux");
         // The limit leaves a gibibyte to other tests.
-        let limit = free + held() - GIB;
+        let limit = free + stored() - GIB;
         jobs.limit_memory(Some(limit));
-        let before = held();
+        let before = stored();
         let left = io::available_bytes().expect("Linux");
-        let after = held();
+        let after = stored();
         jobs.limit_memory(None);
         let [least, most] = [before.max(after), before.min(after)].map(|h| limit.saturating_sub(h));
         found.push((least, left, most));

@@ -19,8 +19,8 @@ pub fn tests() -> Vec<Trial> {
 struct Key(u32, char);
 
 impl LiveKey for Key {
-    fn stands_in_for(&self, wanted: &Self) -> bool {
-        self.1 == wanted.1
+    fn stands_in_for(&self, requested: &Self) -> bool {
+        self.1 == requested.1
     }
 }
 
@@ -229,21 +229,22 @@ fn drags() {
         // The job that runs: its end, its key, its detail.
         let mut job: Option<(u64, Key, Detail)> = None;
         let (mut replaced_coarse, mut shown_at) = (0, vec![0]);
-        let mut wanted = Key(0, 'm');
+        let mut requested = Key(0, 'm');
         let end = 1000 * move_ms;
         let mut now = 0;
         while now < end + 2 * (coarse_ms + full_ms) {
             let dragging = now < end;
             if dragging && now % move_ms == 0 {
-                wanted = Key(wanted.0 + 1, 'm');
+                requested = Key(requested.0 + 1, 'm');
             }
             if let Some((_, key, detail)) = job.take_if(|(until, ..)| *until <= now) {
                 let took = if detail == Coarse { coarse_ms } else { full_ms };
-                if live.done(key, detail, now, took as f64, Some(&wanted)) && dragging {
+                if live.done(key, detail, now, took as f64, Some(&requested)) && dragging {
                     shown_at.push(now);
                 }
             }
-            if let Order::Start(key, detail) = live.follow(Some(&wanted), dragging, CoarseFirst) {
+            if let Order::Start(key, detail) = live.follow(Some(&requested), dragging, CoarseFirst)
+            {
                 let was_coarse = job.is_some_and(|(_, _, detail)| detail == Coarse);
                 replaced_coarse += usize::from(dragging && was_coarse);
                 let took = if detail == Coarse { coarse_ms } else { full_ms };
@@ -263,8 +264,8 @@ fn drags() {
                 pair[1]
             );
         }
-        assert_eq!(live.standing(Some(&wanted)), Standing::Final, "{of}");
-        assert_eq!(wanted.0, 1000, "{of}");
+        assert_eq!(live.standing(Some(&requested)), Standing::Final, "{of}");
+        assert_eq!(requested.0, 1000, "{of}");
     }
 }
 

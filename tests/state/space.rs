@@ -138,12 +138,12 @@ fn forms() {
     }]);
     assert_eq!(found.len(), 1, "{found:?}");
     assert_eq!(found[0].between, Some([0, 0]));
-    let words = &found[0].sentence;
+    let text = &found[0].sentence;
     assert!(
-        words.contains("3.00") && words.contains("to the right"),
-        "{words}"
+        text.contains("3.00") && text.contains("to the right"),
+        "{text}"
     );
-    assert!(words.contains("the sform is used"), "{words}");
+    assert!(text.contains("the sform is used"), "{text}");
     // Without the half turn the first axis runs the other way.
     made.quatern = [0.0; 3];
     made.pixdim[0] = 1.0;
@@ -270,8 +270,8 @@ fn streamlines() {
             ("dwi", What::Image(&scan)),
             ("tracks", What::Streamlines(&away)),
         ]);
-        let words = "of tracks lie outside the box of dwi, which is all that is asked";
-        assert!(found[0].contains(words), "{found:?}");
+        let text = "of tracks lie outside the box of dwi, which is all that is asked";
+        assert!(found[0].contains(text), "{found:?}");
         // Left where right should be; a head in the middle would hide that.
         if scan.centre().x.abs() < 40.0 {
             continue;

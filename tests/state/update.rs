@@ -408,10 +408,10 @@ fn undo_restores_everything() {
     ];
     let mut pictures = vec![picture(&window.state)];
     for edit in edits {
-        let said = format!("{edit:?}");
+        let message = format!("{edit:?}");
         window.act(edit);
         let now = picture(&window.state);
-        assert_ne!(Some(&now), pictures.last(), "{said} changed nothing");
+        assert_ne!(Some(&now), pictures.last(), "{message} changed nothing");
         pictures.push(now);
     }
     let last = pictures.len() - 1;

@@ -8,7 +8,9 @@ use arcuate::compute::BackendKind;
 use arcuate::data::{Role, Shape};
 use arcuate::jobs::session::{RecoverableSession, SessionOutput};
 use arcuate::jobs::{Delivery, Outcome, Slot};
-use arcuate::state::{Action, Convention, Effect, Mouse, SessionAction, Preferences, State, update};
+use arcuate::state::{
+    Action, Convention, Effect, Mouse, Preferences, SessionAction, State, update,
+};
 use eframe::Storage;
 use egui::{Context, RawInput, ViewportId};
 use glam::DVec3;
@@ -71,16 +73,16 @@ fn kept() {
         display: display.clone(),
         phase: arcuate::state::Phase::Done,
     });
-    let mut wanted = Preferences {
+    let mut requested = Preferences {
         mouse: Mouse::ItkSnap,
         convention: Convention::Neurological,
         memory_gb: Some((random.uniform(1.0, 64.0) * 10.0).round() / 10.0),
         ..Preferences::default()
     };
-    wanted.paths.step_mm = random.uniform(0.1, 2.0);
-    wanted.paths.streamlines = 1 + (random.bits() % 9999) as usize;
-    wanted.paths.min_fa = Some(random.uniform(0.0, 1.0));
-    window.act(Action::Set(wanted.clone()));
+    requested.paths.step_mm = random.uniform(0.1, 2.0);
+    requested.paths.streamlines = 1 + (random.bits() % 9999) as usize;
+    requested.paths.min_fa = Some(random.uniform(0.0, 1.0));
+    window.act(Action::Set(requested.clone()));
     // Written at once, not only when the window is closed.
     let effects = update(&mut window.state, Action::ToggleTheme);
     assert!(effects.iter().any(|e| matches!(e, Effect::Store)));
@@ -89,7 +91,7 @@ fn kept() {
 
     let mut next = State::new(String::new());
     store::load(&storage, &mut next);
-    assert_eq!(store::settings(&storage), wanted);
+    assert_eq!(store::settings(&storage), requested);
     assert!(next.view.light_theme);
     assert_eq!(next.session.backend_setting, BackendKind::Cpu);
     assert_eq!(next.session.exports.last, window.state.session.exports.last);
@@ -213,8 +215,11 @@ fn again() {
         layers: 1,
         origin: None,
     };
-    let looked = |state: &mut State, found: Vec<RecoverableSession>, held: bool| {
-        let output = SessionOutput::LeftBehind { found, held };
+    let looked = |state: &mut State, found: Vec<RecoverableSession>, stored: bool| {
+        let output = SessionOutput::LeftBehind {
+            found,
+            held: stored,
+        };
         let event = event_of(Delivery {
             slot: Slot::Recovery,
             ticket: 0,

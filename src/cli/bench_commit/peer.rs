@@ -93,7 +93,7 @@ pub fn measure(folder: &Path, quick: bool, backend: &Backend) -> Result<Value, B
     let measured: Vec<f32> = measured.into_iter().map(|v| v as f32).collect();
     let y = operator.pack(&measured, n(samples));
     let target: Vec<f64> = arrays::read(&at("objective.f64"))?;
-    let begun = Instant::now();
+    let started = Instant::now();
     let metric = Metric::new(&operator)?;
     let stop = Stop {
         iterations: 1000,
@@ -109,22 +109,22 @@ pub fn measure(folder: &Path, quick: bool, backend: &Backend) -> Result<Value, B
         without: None,
     };
     let solution = solve(&problem, None, &stop, &Curve::default(), &Control::new())?;
-    let fit_s = begun.elapsed().as_secs_f64();
+    let fit_s = started.elapsed().as_secs_f64();
     arrays::write(&at("weights.f32"), &solution.x[..shape.intra()])?;
     // By the usual stop, in the order of their columns: they judge it in double precision.
-    let begun = Instant::now();
+    let started = Instant::now();
     let metric = Metric::new(&operator)?;
     let problem = Problem {
         metric: &metric,
         ..problem
     };
-    let usual = Stop {
+    let default_value = Stop {
         iterations: 20_000,
         ..commit::Params::defaults_for(2).stop
     };
     let curve = Curve::default();
-    let rested = solve(&problem, None, &usual, &curve, &Control::new())?;
-    let usual_s = begun.elapsed().as_secs_f64();
+    let rested = solve(&problem, None, &default_value, &curve, &Control::new())?;
+    let usual_s = started.elapsed().as_secs_f64();
     let in_order: Vec<f32> = ours.iter().map(|column| rested.x[*column]).collect();
     arrays::write(&at("usual.f32"), &in_order)?;
     arrays::write(&at("curve.f64"), &curve.values())?;
@@ -195,7 +195,12 @@ fn own(folder: &Path, given: &Foreign) -> Result<Vec<f32>, Box<dyn Error>> {
         peaks: Some(&peaks),
     };
     let dictionary = Dictionary::build(&tractogram, &mask.grid, &options, &control)?;
-    let operator = Operator::new(&dictionary, &responses, &samples, Some(OperatorKind::Factorised));
+    let operator = Operator::new(
+        &dictionary,
+        &responses,
+        &samples,
+        Some(OperatorKind::Factorised),
+    );
     let shape = operator.shape();
     let places: Vec<u32> = arrays::read(&at("voxels.u32"))?;
     // Theirs to ours: places in the grid are in both.

@@ -61,7 +61,7 @@ impl<K: Eq + Hash + Clone, V> Lru<K, V> {
 
     /// Gives up values that `may_go`, the least recently used first, until their bytes reach
     /// `wanted` or none is left. The caller drops them, outside of any lock.
-    pub fn evict(&mut self, wanted: u64, may_go: impl Fn(&V) -> bool) -> Vec<V> {
+    pub fn evict(&mut self, requested: u64, may_go: impl Fn(&V) -> bool) -> Vec<V> {
         let mut order: Vec<(u64, K)> = self
             .entries
             .iter()
@@ -72,7 +72,7 @@ impl<K: Eq + Hash + Clone, V> Lru<K, V> {
         let mut gone = Vec::new();
         let mut freed = 0;
         for (_, key) in order {
-            if freed >= wanted {
+            if freed >= requested {
                 break;
             }
             if let Some(entry) = self.entries.remove(&key) {

@@ -17,7 +17,7 @@ pub mod simd;
 pub mod thread;
 
 pub use backend::{Accelerator, Backend, BackendError};
-pub use choice::{BackendChoice, BackendKind, UnknownBackend, DeviceChoice};
+pub use choice::{BackendChoice, BackendKind, DeviceChoice, UnknownBackend};
 pub use control::{Cancelled, Control, Progress};
 pub use copy::DeviceCopy;
 pub use id::DataId;

@@ -140,13 +140,13 @@ impl BoundingChunks {
         &self,
         streamline: usize,
         points: usize,
-        wanted: Bounds,
+        requested: Bounds,
     ) -> impl Iterator<Item = std::ops::Range<usize>> {
         let own = &self.bounds[self.first[streamline]..self.first[streamline + 1]];
         let met = own
             .iter()
             .enumerate()
-            .filter(move |(_, [low, high])| wanted.meets_box(low, high));
+            .filter(move |(_, [low, high])| requested.meets_box(low, high));
         met.map(move |(piece, _)| {
             let start = piece * SEGMENTS;
             start..points.min(start + SEGMENTS + 1)

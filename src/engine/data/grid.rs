@@ -70,7 +70,7 @@ impl Grid {
         world_from_voxel: DAffine3,
         source: AffineSource,
     ) -> Option<Self> {
-        let sound = world_from_voxel.is_finite() && shape.iter().all(|&n| n > 0);
+        let valid = world_from_voxel.is_finite() && shape.iter().all(|&n| n > 0);
         let [x, y, z] = [0, 1, 2].map(|a| world_from_voxel.matrix3.col(a));
         let volume = world_from_voxel.matrix3.determinant().abs();
         // Relative to the voxel's edges: an affine this flat has lost a dimension, as has one with an edge so short
@@ -78,7 +78,7 @@ impl Grid {
         let edges = [x, y, z].map(DVec3::length);
         let regular =
             edges.iter().all(|&e| e > 0.0) && volume > 1e-9 * edges.iter().product::<f64>();
-        (sound && regular).then(|| Self {
+        (valid && regular).then(|| Self {
             shape,
             world_from_voxel,
             voxel_from_world: world_from_voxel.inverse(),

@@ -4,6 +4,8 @@
 //! have integer voxel coordinates; voxels are kept in file order, x fastest.
 
 pub mod appearance;
+pub mod axis_change;
+pub mod bounding_chunks;
 pub mod brick_image;
 mod content;
 pub mod drawing;
@@ -13,7 +15,6 @@ pub mod grid;
 mod keyed;
 pub mod labels;
 pub mod mask;
-pub mod bounding_chunks;
 pub mod random;
 pub mod region;
 pub mod rotation;
@@ -23,7 +24,6 @@ pub mod surface;
 pub mod tensor_field;
 pub mod tensor_layout;
 pub mod tractogram;
-pub mod axis_change;
 pub mod volume;
 pub mod words;
 

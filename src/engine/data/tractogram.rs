@@ -84,8 +84,8 @@ impl Tractogram {
     }
 
     /// Says what the numbers 0, 1, … of some values per streamline stand for.
-    pub fn with_codes(mut self, name: &str, words: impl Into<Arc<[String]>>) -> Self {
-        Arc::make_mut(&mut self.codes).insert(name.to_owned(), words.into());
+    pub fn with_codes(mut self, name: &str, text: impl Into<Arc<[String]>>) -> Self {
+        Arc::make_mut(&mut self.codes).insert(name.to_owned(), text.into());
         self
     }
 
@@ -315,8 +315,8 @@ fn gathered<T: Copy>(values: &[T], runs: &[Range<usize>]) -> Vec<T> {
 }
 
 /// `name: 0 = …, 1 = …`.
-pub fn key_line(name: &str, words: &[String]) -> String {
-    let pairs = words.iter().enumerate();
+pub fn key_line(name: &str, text: &[String]) -> String {
+    let pairs = text.iter().enumerate();
     let pairs: Vec<String> = pairs.map(|(i, word)| format!("{i} = {word}")).collect();
     format!("{name}: {}", pairs.join(", "))
 }

@@ -286,11 +286,11 @@ impl Volume {
                 break;
             }
             let bin = |share: f64| {
-                let wanted = (share * total as f64) as u64;
+                let requested = (share * total as f64) as u64;
                 let mut seen = below;
                 let found = counts.iter().position(|c| {
                     seen += c;
-                    seen > wanted
+                    seen > requested
                 });
                 found.unwrap_or(BINS - 1) as f64
             };

@@ -368,8 +368,8 @@ pub fn check_folder(path: &Path) -> Result<(), Error> {
 /// Refuses a path with a name that is too long for the file system of an existing folder.
 fn check_names(path: &Path, there: &Path) -> Result<(), Error> {
     let too_long = |name: &Component<'_>| {
-        let asked = disk::metadata(&there.join(name));
-        asked.is_err_and(|e| e.kind() == ErrorKind::InvalidFilename)
+        let requested = disk::metadata(&there.join(name));
+        requested.is_err_and(|e| e.kind() == ErrorKind::InvalidFilename)
     };
     match path.components().any(|name| too_long(&name)) {
         true => Err(Error::LongName {

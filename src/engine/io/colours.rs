@@ -4,7 +4,7 @@
 use super::mgh::VERSION as MGH;
 use super::source::read_text;
 use super::stored::Stored;
-use super::{Error, SpaceInfo, Reading, atomic, extension, freesurfer, names_in};
+use super::{Error, Reading, SpaceInfo, atomic, extension, freesurfer, names_in};
 use crate::data::labels::{LARGEST_WHOLE, Label, Labels};
 use crate::data::{Volume, VolumeKind};
 use std::collections::{BTreeMap, BTreeSet};
@@ -79,10 +79,10 @@ pub(super) fn of(
     path: &Path,
     volume: &Volume,
     info: &mut SpaceInfo,
-    told: &Reading,
+    reported: &Reading,
 ) -> Result<Option<Arc<Labels>>, Error> {
     let one = volume.frames == 1 && volume.kind == VolumeKind::Scalar;
-    of_numbers(path, one, || numbers(volume), info, told)
+    of_numbers(path, one, || numbers(volume), info, reported)
 }
 
 /// Finds the labels of an image in its stored type.
@@ -90,10 +90,10 @@ pub(super) fn of_stored(
     path: &Path,
     stored: &Stored,
     info: &mut SpaceInfo,
-    told: &Reading,
+    reported: &Reading,
 ) -> Result<Option<Arc<Labels>>, Error> {
     let numbers = || stored.labels(MOST_LABELS);
-    of_numbers(path, stored.frames == 1, numbers, info, told)
+    of_numbers(path, stored.frames == 1, numbers, info, reported)
 }
 
 fn of_numbers(
@@ -101,9 +101,9 @@ fn of_numbers(
     one_volume: bool,
     numbers: impl Fn() -> Option<BTreeSet<u32>>,
     info: &mut SpaceInfo,
-    told: &Reading,
+    reported: &Reading,
 ) -> Result<Option<Arc<Labels>>, Error> {
-    if let Some(table) = &told.colours {
+    if let Some(table) = &reported.colours {
         let labels = read(table)?;
         if numbers().is_none() {
             return Err(Error::unsupported(
@@ -186,8 +186,8 @@ fn is_freesurfers(path: &Path, info: &SpaceInfo) -> bool {
 fn has_word(path: &Path, is_meant: impl Fn(&str) -> bool) -> bool {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     let name = name.to_lowercase();
-    let mut words = name.split(|c: char| !c.is_ascii_alphanumeric());
-    words.any(is_meant)
+    let mut text = name.split(|c: char| !c.is_ascii_alphanumeric());
+    text.any(is_meant)
 }
 
 /// `a.txt` beside `a.nii.gz`, `a.lut` and the like; else the one of a BIDS data set, or FreeSurfer's own.
@@ -210,28 +210,28 @@ fn beside(path: &Path) -> Option<PathBuf> {
 
 /// Blanks separate, quotes hold together.
 fn words(line: &str) -> Vec<String> {
-    let mut words = Vec::new();
+    let mut text = Vec::new();
     for (i, part) in line.split('"').enumerate() {
         match i % 2 {
-            0 => words.extend(part.split_whitespace().map(str::to_owned)),
-            _ => words.push(part.to_owned()),
+            0 => text.extend(part.split_whitespace().map(str::to_owned)),
+            _ => text.push(part.to_owned()),
         }
     }
-    words
+    text
 }
 
-fn colour(words: &[String]) -> Option<[u8; 3]> {
-    let channel = |i: usize| words.get(i)?.parse::<u8>().ok();
+fn colour(text: &[String]) -> Option<[u8; 3]> {
+    let channel = |i: usize| text.get(i)?.parse::<u8>().ok();
     Some([channel(0)?, channel(1)?, channel(2)?])
 }
 
-fn entry(words: &[String]) -> Option<(u32, Label)> {
-    let number = words.first()?.parse().ok()?;
+fn entry(text: &[String]) -> Option<(u32, Label)> {
+    let number = text.first()?.parse().ok()?;
     let label = |name: &str, colour| {
         let name = name.trim().to_owned();
         Some((number, Label { name, colour }))
     };
-    match &words[1..] {
+    match &text[1..] {
         [] => None,
         // ITK-SNAP: colours first, the name last.
         [rest @ .., name] if rest.len() >= 3 && colour(rest).is_some() => label(name, colour(rest)),
@@ -257,7 +257,7 @@ struct Columns {
 impl Columns {
     fn of(line: &str) -> Self {
         let names: Vec<String> = line.split('\t').map(|n| n.trim().to_lowercase()).collect();
-        let at = |wanted: &[&str]| names.iter().position(|n| wanted.contains(&n.as_str()));
+        let at = |requested: &[&str]| names.iter().position(|n| requested.contains(&n.as_str()));
         Self {
             name: at(&["name"]),
             colour: at(&["color", "colour"]),

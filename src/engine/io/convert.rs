@@ -6,8 +6,8 @@ use super::format::{Content, Format};
 use super::scalars::{self, CompanionFile};
 use super::words::counted;
 use super::{
-    Error, Opened, Remark, Reading, as_mask, atomic, detect, extension, streamlines, image, nifti,
-    open_told, surface, tck, trx,
+    Error, Opened, Reading, Remark, as_mask, atomic, detect, extension, image, nifti, open_told,
+    streamlines, surface, tck, trx,
 };
 use crate::compute::{Control, memory};
 use crate::data::{Surface, Tractogram, Volume};
@@ -88,12 +88,12 @@ pub fn plan(
     input: &Path,
     output: &Path,
     reference: Option<&Path>,
-    told: &Reading,
+    reported: &Reading,
     control: &Control,
 ) -> Result<Plan, Error> {
     let format = check_output(output)?;
     if format.content() == Content::Image && detect(input)?.content() == Content::Image {
-        let image = images::plan(input, output, format, told, control)?;
+        let image = images::plan(input, output, format, reported, control)?;
         return Ok(Plan {
             input: input.to_owned(),
             output: output.to_owned(),
@@ -105,10 +105,10 @@ pub fn plan(
             held: Held::Image(Box::new(image)),
         });
     }
-    let mut held = open_told(input, told, control)?;
-    let mut notes = held.remarks();
-    let (mut beside, mut losses) = (Vec::new(), Vec::new());
-    match &mut held {
+    let mut stored = open_told(input, reported, control)?;
+    let mut notes = stored.remarks();
+    let (mut adjacent, mut losses) = (Vec::new(), Vec::new());
+    match &mut stored {
         Opened::Tractogram(..) if format.content() != Content::Streamlines => {
             return Err(Error::unsupported(
                 input,
@@ -133,7 +133,7 @@ pub fn plan(
                 }
                 *tractogram = tractogram.clone().with_grid(grid);
             }
-            (beside, losses) = parts(tractogram, format, output);
+            (adjacent, losses) = parts(tractogram, format, output);
         }
         Opened::Volume(..) => {}
     }
@@ -141,12 +141,12 @@ pub fn plan(
         input: input.to_owned(),
         output: output.to_owned(),
         format,
-        unread: held.unread().to_vec(),
-        held: match held {
+        unread: stored.unread().to_vec(),
+        held: match stored {
             Opened::Volume(volume, _) => Held::Volume(volume),
             Opened::Tractogram(tractogram, _) => Held::Tractogram(tractogram),
         },
-        beside,
+        beside: adjacent,
         notes,
         losses,
     })
@@ -252,33 +252,37 @@ fn surface_of(
 pub fn streamlines(
     tractogram: &Tractogram,
     output: &Path,
-    beside: Vec<CompanionFile>,
+    adjacent: Vec<CompanionFile>,
     replace: bool,
     command: &str,
     control: &Control,
 ) -> Result<Vec<PathBuf>, Error> {
     let there = |b: &&CompanionFile| !replace && b.path.exists();
-    if let Some(there) = beside.iter().find(there) {
+    if let Some(there) = adjacent.iter().find(there) {
         return Err(Error::unsupported(
             &there.path,
             "a file that is there already, which values of the streamlines would replace",
             "add --force to replace it",
         ));
     }
-    with_values(tractogram, output, &beside, command, control)?;
-    let values = beside.into_iter().map(|b| b.path);
+    with_values(tractogram, output, &adjacent, command, control)?;
+    let values = adjacent.into_iter().map(|b| b.path);
     Ok(std::iter::once(output.to_owned()).chain(values).collect())
 }
 
 /// Values that go beside the file, and those that no file holds. Looks at every value.
-pub fn parts(tractogram: &Tractogram, format: Format, output: &Path) -> (Vec<CompanionFile>, Vec<String>) {
+pub fn parts(
+    tractogram: &Tractogram,
+    format: Format,
+    output: &Path,
+) -> (Vec<CompanionFile>, Vec<String>) {
     let (points, lines) = (&tractogram.per_point, &tractogram.per_streamline);
-    let beside = match format {
+    let adjacent = match format {
         Format::Tck => scalars::files(output, points.keys(), lines.keys()),
         _ => Vec::new(),
     };
-    let (beside, not_finite): (Vec<_>, Vec<_>) =
-        beside.into_iter().partition(|b| b.holds(tractogram));
+    let (adjacent, not_finite): (Vec<_>, Vec<_>) =
+        adjacent.into_iter().partition(|b| b.holds(tractogram));
     // Values in the files beside it are not lost.
     let mut left = tractogram.clone();
     if format == Format::Tck {
@@ -288,26 +292,26 @@ pub fn parts(tractogram: &Tractogram, format: Format, output: &Path) -> (Vec<Com
     let mut losses = format.losses(&left);
     losses.extend(not_finite.iter().map(CompanionFile::refusal));
     losses.extend(format.grid_loss(tractogram));
-    (beside, losses)
+    (adjacent, losses)
 }
 
 /// Writes a streamline file and values beside it: all files or none.
 pub fn with_values(
     tractogram: &Tractogram,
     output: &Path,
-    beside: &[CompanionFile],
+    adjacent: &[CompanionFile],
     command: &str,
     control: &Control,
 ) -> Result<(), Error> {
-    if beside.is_empty() {
+    if adjacent.is_empty() {
         return streamlines::save(output, tractogram, command, control);
     }
     // Before the long work.
-    for values in beside {
+    for values in adjacent {
         atomic::check_file(&values.path)?;
     }
     let mut files = vec![tck::prepare(output, tractogram, command, control)?];
-    for values in beside {
+    for values in adjacent {
         control.check()?;
         files.push(values.prepare(files[0].file(), tractogram)?);
     }

@@ -40,14 +40,14 @@ enum Held {
 impl FileBytes {
     pub fn open(path: &Path, control: &Control) -> Result<Self, Error> {
         let source = Source::open(path, control)?;
-        let (held, silent) = match source.known_bytes() {
+        let (stored, silent) = match source.known_bytes() {
             Some(length) if length >= LARGE_BYTES => {
                 (Held::Pages(pages(path, 0..length, control)?), false)
             }
             _ => (Held::Bytes(source.whole()?), true),
         };
         Ok(Self {
-            held,
+            held: stored,
             control: control.clone(),
             silent,
         })

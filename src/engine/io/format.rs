@@ -390,7 +390,7 @@ impl Format {
         let mut text = String::from(
             "| streamlines | read | written | besides points |\n| --- | --- | --- | --- |\n",
         );
-        let or_dash = |words: &'static str| if words.is_empty() { "–" } else { words };
+        let or_dash = |sentence: &'static str| if sentence.is_empty() { "–" } else { sentence };
         for kind in TABLE.iter().filter(|k| k.content == Content::Streamlines) {
             let endings: Vec<String> = kind.extensions.iter().map(|e| format!("`.{e}`")).collect();
             text += &format!(
@@ -414,17 +414,17 @@ impl FormatCapabilities {
             NameSupport::UpTo(n) => Some(format!("{n} values per {each}")),
             NameSupport::Any => Some(format!("values per {each}")),
         };
-        let words = [
+        let text = [
             named(self.per_point, "point"),
             named(self.per_streamline, "streamline"),
             self.groups.then(|| "groups and their values".to_owned()),
             self.grid.then(|| "the grid".to_owned()),
         ];
-        let words: Vec<String> = words.into_iter().flatten().collect();
-        if words.is_empty() {
+        let text: Vec<String> = text.into_iter().flatten().collect();
+        if text.is_empty() {
             "–".to_owned()
         } else {
-            words.join(", ")
+            text.join(", ")
         }
     }
 }
@@ -437,8 +437,8 @@ fn left_out(
     values: &BTreeMap<String, Arc<[f32]>>,
 ) -> Option<String> {
     let columns = columns(values);
-    let wanted = columns.iter().filter(|c| c.name != LENGTH);
-    let names: Vec<&str> = wanted.map(|c| c.name).collect();
+    let requested = columns.iter().filter(|c| c.name != LENGTH);
+    let names: Vec<&str> = requested.map(|c| c.name).collect();
     match room {
         NameSupport::Any => None,
         NameSupport::UpTo(n) => {

@@ -12,9 +12,9 @@ use super::source::read_text;
 use super::{Error, atomic, image, nrrd, with_extension};
 use crate::compute::Control;
 use crate::data::Grid;
+use crate::data::axis_change::{image_from_fsl, world_from_fsl};
 use crate::data::gradients::{B0_LIMIT_S_PER_MM2, Gradients, Weighting, volume_numbers};
 use crate::data::rotation::rotation;
-use crate::data::axis_change::{image_from_fsl, world_from_fsl};
 use crate::data::words::agreed;
 use glam::{DMat3, DVec3};
 use std::path::{Path, PathBuf};
@@ -135,8 +135,8 @@ pub fn find_beside(scan: &Path) -> Option<TableFiles> {
         .or_else(|| own("b").map(TableFiles::Mrtrix))
         .or_else(|| {
             // A header that cannot be read is told of when it is.
-            let held = is_nrrd(scan) && !matches!(nrrd::gradients(scan), Ok(None));
-            held.then(|| TableFiles::Nrrd(scan.to_owned()))
+            let stored = is_nrrd(scan) && !matches!(nrrd::gradients(scan), Ok(None));
+            stored.then(|| TableFiles::Nrrd(scan.to_owned()))
         })
         .or_else(|| pair(of_folder("bvals"), of_folder("bvecs")))
 }
@@ -448,10 +448,10 @@ fn checked(b_values: Vec<f64>, vectors: Vec<DVec3>) -> (Gradients, Vec<String>) 
             ));
         }
     }
-    let of = |wanted: Weighting| -> Vec<usize> {
+    let of = |requested: Weighting| -> Vec<usize> {
         let volumes = 0..gradients.len();
         volumes
-            .filter(|&v| gradients.weighting(v) == wanted)
+            .filter(|&v| gradients.weighting(v) == requested)
             .collect()
     };
     let without = of(Weighting::NoDirection);

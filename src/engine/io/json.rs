@@ -21,8 +21,8 @@ pub fn found(error: &Error) -> String {
 }
 
 /// serde's sentences about values (`serde::de::Error`).
-fn of_data(said: &str) -> String {
-    let named = |start: &str| said.strip_prefix(start)?.split('`').next();
+fn of_data(message: &str) -> String {
+    let named = |start: &str| message.strip_prefix(start)?.split('`').next();
     if let Some(name) = named("missing field `") {
         return format!("no member \"{name}\"");
     }
@@ -33,7 +33,7 @@ fn of_data(said: &str) -> String {
         return format!("an unknown member \"{name}\"");
     }
     if let Some(name) = named("unknown variant `") {
-        return match said.split_once(", expected ") {
+        return match message.split_once(", expected ") {
             Some((_, names)) => {
                 format!(
                     "\"{name}\" in place of {}",
@@ -44,8 +44,10 @@ fn of_data(said: &str) -> String {
         };
     }
     let typed = ["invalid type: ", "invalid value: ", "invalid length "];
-    let typed = typed.into_iter().find_map(|start| said.strip_prefix(start));
-    match typed.and_then(|said| said.rsplit_once(", expected ")) {
+    let typed = typed
+        .into_iter()
+        .find_map(|start| message.strip_prefix(start));
+    match typed.and_then(|message| message.rsplit_once(", expected ")) {
         Some((value, wanted)) => format!("{} in place of {}", value_words(value), kind(wanted)),
         None => "a value that does not belong there".to_owned(),
     }
@@ -73,12 +75,12 @@ fn value_words(value: &str) -> String {
 }
 
 /// The kind of value that a type of the program needs.
-fn kind(wanted: &str) -> String {
+fn kind(requested: &str) -> String {
     let whole = [
         "u8", "u16", "u32", "u64", "usize", "i8", "i16", "i32", "i64",
     ];
-    let is_length = |words: &str| words.starts_with("a tuple of size ") || words.contains("length");
-    match wanted {
+    let is_length = |text: &str| text.starts_with("a tuple of size ") || text.contains("length");
+    match requested {
         whole_number if whole.contains(&whole_number) => "a whole number".to_owned(),
         "f32" | "f64" => "a number".to_owned(),
         "a string" | "a borrowed string" | "path string" => "a text".to_owned(),

@@ -108,9 +108,9 @@ fn words(path: &Path) -> Vec<String> {
 }
 
 /// The subject and the session of a BIDS name: `("sub", "01")`.
-fn entities(words: &[String]) -> impl Iterator<Item = (&str, &str)> {
+fn entities(text: &[String]) -> impl Iterator<Item = (&str, &str)> {
     const WHO_AND_WHEN: [&str; 5] = ["sub", "ses", "acq", "run", "dir"];
-    let pairs = words.iter().filter_map(|w| w.split_once('-'));
+    let pairs = text.iter().filter_map(|w| w.split_once('-'));
     pairs.filter(|(key, _)| WHO_AND_WHEN.contains(key))
 }
 

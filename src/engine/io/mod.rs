@@ -16,7 +16,7 @@ pub mod convert;
 pub mod disk;
 pub mod ending;
 mod error;
-pub mod streamlines;
+mod file_bytes;
 pub mod film;
 mod format;
 mod freesurfer;
@@ -37,6 +37,7 @@ mod obj;
 mod ply;
 pub mod png;
 mod polydata;
+mod reading;
 pub mod recovery;
 mod remark;
 pub mod scalars;
@@ -45,27 +46,26 @@ pub mod session;
 mod source;
 mod stl;
 mod stored;
+pub mod streamlines;
 pub mod surface;
 pub mod tck;
 pub mod tinytrack;
-mod reading;
 pub mod trk;
 pub mod trx;
 mod voxels;
 pub mod vtk;
 pub mod vtp;
-mod file_bytes;
 pub mod words;
 
 pub use crate::compute::memory::{available_bytes, forget_peak, held_bytes, limit_memory};
 pub use error::plain;
 pub use error::{Error, Expected};
-pub use streamlines::FibreInfo;
 pub use format::{Content, Format, NameSupport};
 pub use mask::{as_mask, beside as mask_beside, mask, mask_on_own_grid};
 pub use nifti::SpaceInfo;
+pub use reading::{AffineReading, Reading, Space, quoted};
 pub use remark::Remark;
-pub use reading::{Space, Reading, AffineReading, quoted};
+pub use streamlines::FibreInfo;
 
 /// Goes into every exported file.
 pub const DISCLAIMER: &str = "For research only: not a medical device";
@@ -301,15 +301,20 @@ pub fn open(path: &Path, control: &Control) -> Result<Opened, Error> {
 }
 
 /// Does the same as [`open`], with the user's answers about the file.
-pub fn open_told(path: &Path, told: &Reading, control: &Control) -> Result<Opened, Error> {
-    let opened = open_unmoved(path, told, control)?;
-    match &told.affine {
+pub fn open_told(path: &Path, reported: &Reading, control: &Control) -> Result<Opened, Error> {
+    let opened = open_unmoved(path, reported, control)?;
+    match &reported.affine {
         Some(affine) => moved(path, opened, affine, control),
         None => Ok(opened),
     }
 }
 
-fn moved(path: &Path, opened: Opened, by: &AffineReading, control: &Control) -> Result<Opened, Error> {
+fn moved(
+    path: &Path,
+    opened: Opened,
+    by: &AffineReading,
+    control: &Control,
+) -> Result<Opened, Error> {
     let own = match &opened {
         Opened::Volume(volume, _) => Some(volume.grid.clone()),
         Opened::Tractogram(tractogram, _) => tractogram.grid.clone(),
@@ -361,17 +366,17 @@ fn as_tensors(path: &Path, volume: &Volume, layout: TensorLayout) -> Result<Volu
     Ok(volume.with_tensors(Some(layout)))
 }
 
-fn open_unmoved(path: &Path, told: &Reading, control: &Control) -> Result<Opened, Error> {
+fn open_unmoved(path: &Path, reported: &Reading, control: &Control) -> Result<Opened, Error> {
     let format = detect(path)?;
     match format.content() {
         Content::Image => {
             let read = image::read(path, control);
             let (volume, mut info) = read.map_err(|e| misnamed(path, format, e))?;
-            if let Some(layout) = told.tensors {
+            if let Some(layout) = reported.tensors {
                 let volume = as_tensors(path, &volume, layout)?;
                 return Ok(Opened::Volume(volume, info));
             }
-            let volume = match colours::of(path, &volume, &mut info, told)? {
+            let volume = match colours::of(path, &volume, &mut info, reported)? {
                 Some(labels) => volume.with_labels(labels),
                 None => volume,
             };
@@ -383,7 +388,7 @@ fn open_unmoved(path: &Path, told: &Reading, control: &Control) -> Result<Opened
             "open an image or streamlines",
         )),
         Content::Streamlines => {
-            let read = streamlines::read(format, path, told, control);
+            let read = streamlines::read(format, path, reported, control);
             let (tractogram, info) = read.map_err(|e| misnamed(path, format, e))?;
             Ok(Opened::Tractogram(tractogram, info))
         }

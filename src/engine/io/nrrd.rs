@@ -61,7 +61,7 @@ fn begin(path: &Path, control: &Control) -> Result<Begun, Error> {
 
 /// The grid of an image, without its voxels.
 pub(super) fn read_grid(path: &Path, control: &Control) -> Result<Grid, Error> {
-    begin(path, control).map(|begun| begun.layout.grid)
+    begin(path, control).map(|started| started.layout.grid)
 }
 
 pub fn read(path: &Path, control: &Control) -> Result<(Volume, SpaceInfo), Error> {
@@ -290,15 +290,15 @@ fn text_bytes(
     info: &mut SpaceInfo,
 ) -> Result<Vec<u8>, Error> {
     let text = source.whole()?;
-    let mut words = super::polydata::words_as::<String>(&text);
+    let mut sentence = super::polydata::words_as::<String>(&text);
     let mut bytes = Vec::with_capacity(count.min(text.len() / 2 + 1) * number.bytes());
     for done in 0..count {
         let wrong = |found| not_a_sample(path, found, done, count);
-        let word = words.next().ok_or_else(|| wrong(None))?;
+        let word = sentence.next().ok_or_else(|| wrong(None))?;
         let put = word.and_then(|word| number.bytes_of(&word, &mut bytes));
         put.ok_or_else(|| wrong(Some(())))?;
     }
-    text_ends(words.count(), info);
+    text_ends(sentence.count(), info);
     Ok(bytes)
 }
 
@@ -311,7 +311,7 @@ fn text(
 ) -> Result<Arc<[f32]>, Error> {
     let bytes = source.whole()?;
     let mut room = Vec::new();
-    let mut words = super::polydata::words_as::<String>(&bytes).map(|word| {
+    let mut sentence = super::polydata::words_as::<String>(&bytes).map(|word| {
         let word = word?;
         room.clear();
         number.bytes_of(&word, &mut room)?;
@@ -320,7 +320,7 @@ fn text(
     // A number has a letter and a blank at least.
     let mut values = Vec::with_capacity(count.min(bytes.len() / 2 + 1));
     while values.len() < count {
-        match words.next() {
+        match sentence.next() {
             Some(Some(value)) => values.push(value),
             found => {
                 let found = found.map(|_| ());
@@ -328,7 +328,7 @@ fn text(
             }
         }
     }
-    text_ends(words.count(), info);
+    text_ends(sentence.count(), info);
     Ok(values.into())
 }
 

@@ -130,8 +130,8 @@ pub fn read(path: &Path) -> Result<Picture, Error> {
         .map(|t| (t.keyword.clone(), t.text.clone()))
         .collect();
     for text in &info.utf8_text {
-        let words = text.get_text().map_err(failed)?;
-        metadata.push((text.keyword.clone(), words));
+        let sentence = text.get_text().map_err(failed)?;
+        metadata.push((text.keyword.clone(), sentence));
     }
     Ok(Picture {
         size,

@@ -1,7 +1,7 @@
 //! The common parts of the two VTK formats: points, lines through them, and values of both.
 
-use super::streamlines::{FibreInfo, MOST_LISTS, free_name};
 use super::source::{ALWAYS_ALLOWED_BYTES, MOST_EXPANSION};
+use super::streamlines::{FibreInfo, MOST_LISTS, free_name};
 use super::{Error, Space};
 use crate::data::Tractogram;
 use crate::data::tractogram::column_name;
@@ -71,7 +71,7 @@ impl Polydata {
         mut self,
         path: &Path,
         file_bytes: usize,
-        told: Option<Space>,
+        reported: Option<Space>,
         info: &mut FibreInfo,
     ) -> Result<Tractogram, Error> {
         let again = "write the file again";
@@ -82,10 +82,10 @@ impl Polydata {
             self.offsets.push(0);
         }
         let uses = self.connectivity.len();
-        let sound = self.offsets[0] == 0
+        let valid = self.offsets[0] == 0
             && self.offsets.windows(2).all(|w| w[0] <= w[1])
             && self.offsets.last() == Some(&(uses as u64));
-        if !sound {
+        if !valid {
             return wrong(
                 "lines that do not cut the list of their points".to_owned(),
                 "offsets that rise from 0 to its length",
@@ -116,7 +116,7 @@ impl Polydata {
                 "lines with points of their own",
             );
         }
-        self.place(told, info);
+        self.place(reported, info);
         let in_order = self.connectivity.others.is_empty();
         let used = if in_order {
             uses
@@ -133,12 +133,12 @@ impl Polydata {
                 agreed(unused, "it was", "they were")
             ));
         }
-        let beside = self.cells_before + self.cells_behind;
-        if beside > 0 {
+        let adjacent = self.cells_before + self.cells_behind;
+        if adjacent > 0 {
             info.miss(format!(
-                "{beside} {} beside the lines {} not used",
-                agreed(beside, "vertex or surface", "vertices or surfaces"),
-                agreed(beside, "was", "were")
+                "{adjacent} {} beside the lines {} not used",
+                agreed(adjacent, "vertex or surface", "vertices or surfaces"),
+                agreed(adjacent, "was", "were")
             ));
         }
         let lines = self.lines();
@@ -174,14 +174,14 @@ impl Polydata {
     }
 
     /// Turns LPS coordinates into RAS; says which were taken where the file does not.
-    fn place(&mut self, told: Option<Space>, info: &mut FibreInfo) {
+    fn place(&mut self, reported: Option<Space>, info: &mut FibreInfo) {
         let named = self.space.as_deref().and_then(Space::named);
-        let space = named.or(told).unwrap_or(Space::Ras);
+        let space = named.or(reported).unwrap_or(Space::Ras);
         if named.is_some() {
             info.add("space", space.name());
         } else {
             info.taken = Some(space);
-            if told.is_none() {
+            if reported.is_none() {
                 info.warn(
                     "The file does not name its space; RAS was taken. If left and right are \
                      exchanged it is LPS, which can be said (--vtk-space lps, or the layer's switch)",

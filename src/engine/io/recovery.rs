@@ -119,8 +119,9 @@ pub fn are_held(root: &Path, here: &[&RecoveryFolder]) -> bool {
     folders.retain(|folder| here.iter().all(|desk| desk.folder != *folder));
     folders.iter().any(|folder| {
         let lock = File::open(&folder.join(LOCK));
-        let held = lock.is_ok_and(|l| matches!(l.try_lock_shared(), Err(TryLockError::WouldBlock)));
-        held && folder.join(SESSION).is_file()
+        let stored =
+            lock.is_ok_and(|l| matches!(l.try_lock_shared(), Err(TryLockError::WouldBlock)));
+        stored && folder.join(SESSION).is_file()
     })
 }
 

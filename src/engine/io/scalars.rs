@@ -4,10 +4,10 @@
 //! TCK's `timestamp`, weights in a remark: values of streamlines that were there before are not taken
 //! for those of the ones that are there now.
 
-use super::streamlines::{FibreInfo, free_name, property};
-use super::source::read_text;
-use super::surface::one_line;
 use super::file_bytes::FileBytes;
+use super::source::read_text;
+use super::streamlines::{FibreInfo, free_name, property};
+use super::surface::one_line;
 use super::words::{self, counted};
 use super::{DISCLAIMER, Error, atomic, disk, little_endian, tck, with_extension};
 use crate::compute::Control;
@@ -70,16 +70,16 @@ impl CompanionFile {
 /// refused. Read back and compared.
 pub fn save_points(
     path: &Path,
-    beside: &Path,
+    adjacent: &Path,
     tractogram: &Tractogram,
     name: &str,
 ) -> Result<(), Error> {
-    prepare_points(path, beside, tractogram, name)?.put()
+    prepare_points(path, adjacent, tractogram, name)?.put()
 }
 
 fn prepare_points(
     path: &Path,
-    beside: &Path,
+    adjacent: &Path,
     tractogram: &Tractogram,
     name: &str,
 ) -> Result<atomic::Ready, Error> {
@@ -93,7 +93,7 @@ fn prepare_points(
             "numbers, which alone TSF can hold",
         ));
     }
-    let properties = tck::read_properties(beside)?;
+    let properties = tck::read_properties(adjacent)?;
     let stamp = property(&properties, STAMP).unwrap_or("0");
     let count = property(&properties, "count");
     let count = count.and_then(|value| value.trim().parse::<usize>().ok());
@@ -105,7 +105,7 @@ fn prepare_points(
                 words::count(tractogram.len() as u64)
             ),
         );
-        return Err(Error::malformed(beside, found, expected));
+        return Err(Error::malformed(adjacent, found, expected));
     }
     let start = format!(
         "{MAGIC}\n{STAMP}: {stamp}\nname: {name}\ncomments: {DISCLAIMER}\ndatatype: Float32LE\ncount: {:010}\n",
@@ -184,10 +184,10 @@ pub fn files<'a>(
     let mut place = |name: &String, per_point: bool, ending: &str| {
         let plain = plain(name);
         let numbered = (2u64..).map(|n| format!("{plain}_{n}"));
-        let mut words = std::iter::once(plain.clone()).chain(numbered);
+        let mut text = std::iter::once(plain.clone()).chain(numbered);
         // Some disks do not tell small letters from large ones.
         let free = |word: &String| taken.insert((per_point, word.to_lowercase()));
-        let word = words.find(free).unwrap_or_default();
+        let word = text.find(free).unwrap_or_default();
         CompanionFile {
             name: name.clone(),
             path: with_extension(tck, &format!("{word}.{ending}")),
@@ -306,11 +306,11 @@ fn same_stamp(own: Option<&str>, of: Option<&str>) -> Result<(), String> {
     if own == theirs {
         return Ok(());
     }
-    let said = |stamp: Option<String>| stamp.unwrap_or_else(|| "none".to_owned());
+    let message = |stamp: Option<String>| stamp.unwrap_or_else(|| "none".to_owned());
     Err(format!(
         "it belongs to other streamlines ({STAMP} {}, expected {})",
-        said(own),
-        said(theirs)
+        message(own),
+        message(theirs)
     ))
 }
 
@@ -321,17 +321,17 @@ fn points(
     of: &FibreInfo,
     control: &Control,
 ) -> Result<(Option<String>, Vec<f32>), String> {
-    let words = |e: Error| e.to_string();
-    let whole = FileBytes::open(path, control).map_err(words)?;
+    let text = |e: Error| e.to_string();
+    let whole = FileBytes::open(path, control).map_err(text)?;
     let bytes = whole.bytes();
-    let (header, header_bytes) = tck::header_text(path, bytes, MAGIC).map_err(words)?;
+    let (header, header_bytes) = tck::header_text(path, bytes, MAGIC).map_err(text)?;
     let info = FibreInfo {
-        properties: tck::properties(path, &header, MAGIC).map_err(words)?,
+        properties: tck::properties(path, &header, MAGIC).map_err(text)?,
         ..FibreInfo::default()
     };
     same_stamp(info.property(STAMP), of.property(STAMP))?;
-    let numbers = tck::numbers(path, &info).map_err(words)?;
-    let offset = tck::offset(path, &info, header_bytes as u64).map_err(words)?;
+    let numbers = tck::numbers(path, &info).map_err(text)?;
+    let offset = tck::offset(path, &info, header_bytes as u64).map_err(text)?;
     let body = usize::try_from(offset).ok().and_then(|at| bytes.get(at..));
     let mut body = body.unwrap_or_default().chunks_exact(numbers.bytes());
     let mut next = || body.next().and_then(|b| numbers.first(b));
@@ -391,9 +391,9 @@ fn weights_in(text: &str, streamlines: usize) -> Result<(Vec<f32>, Option<String
     let lines = text
         .lines()
         .map(|l| l.split('#').next().unwrap_or_default());
-    let words = lines.flat_map(|l| l.split(|c: char| c.is_whitespace() || c == ','));
-    let words = words.filter(|w| !w.is_empty());
-    let values: Result<Vec<f32>, String> = words
+    let sentence = lines.flat_map(|l| l.split(|c: char| c.is_whitespace() || c == ','));
+    let sentence = sentence.filter(|w| !w.is_empty());
+    let values: Result<Vec<f32>, String> = sentence
         .map(|w| w.parse().map_err(|_| format!("“{w}” is no number")))
         .collect();
     let values = values?;

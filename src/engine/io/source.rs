@@ -178,10 +178,10 @@ impl Source {
         let mut buffer = vec![0; (CHUNK_BYTES as u64).min(bytes) as usize];
         let mut done = 0;
         while done < bytes {
-            let wanted = (buffer.len() as u64).min(bytes - done) as usize;
-            let n = self.read(&mut buffer[..wanted])? as u64;
+            let requested = (buffer.len() as u64).min(bytes - done) as usize;
+            let n = self.read(&mut buffer[..requested])? as u64;
             done += n;
-            if n < wanted as u64 {
+            if n < requested as u64 {
                 break;
             }
         }

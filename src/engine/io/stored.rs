@@ -101,15 +101,15 @@ impl Acquisition {
             (self.echo_ms, "echo time", "ms"),
             (self.inversion_ms, "inversion time", "ms"),
         ];
-        let said = times.into_iter().filter(|(v, ..)| *v != 0.0);
-        let said: Vec<String> = said
+        let message = times.into_iter().filter(|(v, ..)| *v != 0.0);
+        let message: Vec<String> = message
             .map(|(v, what, unit)| format!("{what} {} {unit}", (1e4 * v).round() / 1e4))
             .collect();
         let mut losses = Vec::new();
-        if !said.is_empty() {
+        if !message.is_empty() {
             losses.push(format!(
                 "{format} has no place for how the scan was taken: {}",
-                said.join(", ")
+                message.join(", ")
             ));
         }
         if self.tags > 0 {
@@ -131,7 +131,7 @@ impl Stored {
         };
         match self.scaling {
             None => number.each(&self.bytes, see),
-            Some((slope, intercept)) => number.each(&self.bytes, |raw, held| {
+            Some((slope, intercept)) => number.each(&self.bytes, |raw, stored| {
                 let value = raw * slope + intercept;
                 let off = ((value - intercept) / slope - raw).abs();
                 let found = match number.is_float() {
@@ -141,7 +141,7 @@ impl Stored {
                 };
                 see(
                     value,
-                    !raw.is_finite() || held && value.is_finite() && found,
+                    !raw.is_finite() || stored && value.is_finite() && found,
                 );
             }),
         }

@@ -3,7 +3,7 @@
 
 use super::format::{Content, Format};
 use super::words::in_line;
-use super::{Error, Space, Reading, tck, tinytrack, trk, trx, vtk, vtp};
+use super::{Error, Reading, Space, tck, tinytrack, trk, trx, vtk, vtp};
 use crate::compute::Control;
 use crate::data::Tractogram;
 use crate::data::words::{agreed, plural};
@@ -145,15 +145,15 @@ pub fn total(tractogram: &Tractogram) -> f64 {
 pub fn read(
     format: Format,
     path: &Path,
-    told: &Reading,
+    reported: &Reading,
     control: &Control,
 ) -> Result<(Tractogram, FibreInfo), Error> {
     match format {
         Format::Tck => tck::read_with_values(path, control),
         Format::Trk => trk::read(path, control),
         Format::Trx => trx::read(path, control),
-        Format::Vtk => vtk::read(path, told.vtk_space, control),
-        Format::Vtp => vtp::read(path, told.vtk_space, control),
+        Format::Vtk => vtk::read(path, reported.vtk_space, control),
+        Format::Vtp => vtp::read(path, reported.vtk_space, control),
         Format::TinyTrack => tinytrack::read(path, control),
         _ => Err(Error::Unknown {
             path: path.to_owned(),
@@ -230,10 +230,14 @@ pub(super) fn same_values(
 }
 
 /// A name that is not taken yet: itself, else with the first free number behind it.
-pub(super) fn free_name<T>(wanted: &str, taken: &BTreeMap<String, T>) -> String {
-    let wanted = if wanted.is_empty() { "value" } else { wanted };
-    let mut names = std::iter::once(wanted.to_owned())
-        .chain((2u64..).map(|n| format!("{wanted} {n}")))
+pub(super) fn free_name<T>(requested: &str, taken: &BTreeMap<String, T>) -> String {
+    let requested = if requested.is_empty() {
+        "value"
+    } else {
+        requested
+    };
+    let mut names = std::iter::once(requested.to_owned())
+        .chain((2u64..).map(|n| format!("{requested} {n}")))
         .skip_while(|name| taken.contains_key(name));
     names.next().unwrap_or_default()
 }

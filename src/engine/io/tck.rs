@@ -3,8 +3,8 @@
 //!
 //! Memory: at most the file (a triplet of twelve bytes becomes a point, or eight bytes).
 
-use super::source::Source;
 use super::file_bytes::FileBytes;
+use super::source::Source;
 use super::{DISCLAIMER, Error, FibreInfo, atomic, little_endian, scalars};
 use crate::compute::Control;
 use crate::data::words::{agreed, counted};
@@ -260,23 +260,23 @@ fn lines<const N: usize>(
     let (triplets, _) = body.as_chunks::<N>().0.as_chunks::<3>();
     let point = |triplet: &[[u8; N]; 3]| triplet.map(&number);
     let count = |part: &[[[u8; N]; 3]]| {
-        let mut held = Held::default();
+        let mut stored = Held::default();
         for triplet in part {
             match mark(&point(triplet)) {
-                Mark::Point => held.points += 1,
-                Mark::Streamline => held.streamlines += 1,
+                Mark::Point => stored.points += 1,
+                Mark::Streamline => stored.streamlines += 1,
                 Mark::All => {
-                    held.ended = true;
-                    return held;
+                    stored.ended = true;
+                    return stored;
                 }
                 Mark::Wrong => {
-                    held.wrong = Some(point(triplet));
-                    return held;
+                    stored.wrong = Some(point(triplet));
+                    return stored;
                 }
             }
-            held.used += 1;
+            stored.used += 1;
         }
-        held
+        stored
     };
     let mut parts: Vec<Held> = triplets.par_chunks(BATCH).map(count).collect();
     whole.advance(body_bytes / 2)?;

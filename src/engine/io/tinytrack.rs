@@ -9,9 +9,9 @@
 //! file.
 
 use super::Error;
-use super::streamlines::FibreInfo;
-use super::numbers::Type;
 use super::file_bytes::FileBytes;
+use super::numbers::Type;
+use super::streamlines::FibreInfo;
 use crate::compute::Control;
 use crate::data::words::counted;
 use crate::data::{AffineSource, Grid, Tractogram};

@@ -364,8 +364,8 @@ fn sylvian(p: DVec3, waver: f64) -> f64 {
     let (along, up) = (p.y + 1.0, p.z - (height + 3.0));
     let oval = hypot(along / 22.0, 0.91 * up / 13.0);
     let insula = 39.5 - 2.5 * oval * oval + 0.4 * waver;
-    let beside = 12.0 * (oval - 1.0).max(0.0);
-    let spread = hypot(p.x - insula, beside);
+    let adjacent = 12.0 * (oval - 1.0).max(0.0);
+    let spread = hypot(p.x - insula, adjacent);
     (sheet - width).min(spread - 0.7)
 }
 

@@ -129,7 +129,7 @@ impl WholeHead {
     /// voxel.
     pub fn ventricle(&self, at: DVec3) -> Mask {
         let grid = &self.grid;
-        let beside = |voxel: [usize; 3]| {
+        let adjacent = |voxel: [usize; 3]| {
             let world = grid.world(DVec3::from_array(voxel.map(|v| v as f64)));
             world.x * at.x > 0.0
         };
@@ -148,7 +148,7 @@ impl WholeHead {
                         continue;
                     }
                     let i = grid.index(near);
-                    if self.ventricles.inside[i] != 0 && found[i] == 0 && beside(near) {
+                    if self.ventricles.inside[i] != 0 && found[i] == 0 && adjacent(near) {
                         found[i] = 1;
                         open.push(near);
                     }

@@ -20,13 +20,13 @@ struct MaskFile {
 /// The content with the files that hold masks of the session. One that cannot be read now is left out.
 pub(super) fn added(
     mut content: Value,
-    held: &[(usize, PathBuf)],
+    stored: &[(usize, PathBuf)],
     folder: &Path,
     known: &dyn Fn(&Path) -> Option<String>,
     control: &Control,
 ) -> Result<Value, String> {
     let mut files = Vec::new();
-    for (mask, path) in held {
+    for (mask, path) in stored {
         match session::describe(path, false, folder, known, control) {
             Ok(file) => files.push(MaskFile { mask: *mask, file }),
             Err(crate::io::Error::Cancelled) => return Err("Cancelled".to_owned()),

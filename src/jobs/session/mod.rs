@@ -13,7 +13,7 @@ pub use remake::{Remade, Remake, Tensors};
 use super::JobError;
 use crate::compute::{Backend, Control};
 use crate::data::{DataId, Mask, TensorField, Tractogram, Volume};
-use crate::io::{Remark, Reading, session};
+use crate::io::{Reading, Remark, session};
 use crate::phantom;
 use crate::solvers::density;
 use crate::solvers::tractogram::selection::Edit;
@@ -85,7 +85,7 @@ pub struct Parser(Arc<dyn Fn(Value) -> Parsed + Send + Sync>);
 
 impl Parser {
     pub fn new<T: Any + Send + Sync>(parse: impl Fn(Value) -> T + Send + Sync + 'static) -> Self {
-        Self(Arc::new(move |words| Parsed::new(parse(words))))
+        Self(Arc::new(move |text| Parsed::new(parse(text))))
     }
 }
 
@@ -467,8 +467,11 @@ impl SessionRequest {
                 }
             }
             Self::FindLeftBehind => {
-                let (found, held) = work::left_behind(memory);
-                SessionOutput::LeftBehind { found, held }
+                let (found, stored) = work::left_behind(memory);
+                SessionOutput::LeftBehind {
+                    found,
+                    held: stored,
+                }
             }
             Self::Forget { session } => {
                 memory.forget(&session);

@@ -2,8 +2,8 @@
 
 use super::mask_files;
 use super::{
-    SessionDraft, Found, Item, RecoverableSession, Memory, NotRestored, Parser, ReadSession, Restored,
-    RestoredLayers, Stored, StoredNumbers, ToSum, Unread,
+    Found, Item, Memory, NotRestored, Parser, ReadSession, RecoverableSession, Restored,
+    RestoredLayers, SessionDraft, Stored, StoredNumbers, ToSum, Unread,
 };
 use crate::compute::{Backend, Control};
 use crate::data::Tractogram;
@@ -395,10 +395,10 @@ pub fn relocate(
 fn file(
     path: &Path,
     gradients: &[PathBuf],
-    told: &crate::io::Reading,
+    reported: &crate::io::Reading,
     control: &Control,
 ) -> Result<Restored, String> {
-    match open(path, gradients, told, control)? {
+    match open(path, gradients, reported, control)? {
         Opened::File(file) => {
             let OpenedFile {
                 path,
@@ -448,7 +448,7 @@ fn edited(
         Restored::File {
             loaded: Loaded::Tractogram(tractogram),
             path,
-            told,
+            told: reported,
             notes,
             changed,
             moved,
@@ -460,7 +460,7 @@ fn edited(
             Ok(Restored::File {
                 loaded: Loaded::Tractogram(left),
                 path,
-                told,
+                told: reported,
                 notes,
                 changed,
                 moved,
@@ -479,10 +479,10 @@ fn elsewhere(mut restored: Restored, moves: &[DAffine3]) -> Restored {
         ..
     } = &mut restored
     {
-        let sound = |by: &&DAffine3| by.is_finite() && **by != DAffine3::IDENTITY;
+        let valid = |by: &&DAffine3| by.is_finite() && **by != DAffine3::IDENTITY;
         *moved = moves
             .iter()
-            .filter(sound)
+            .filter(valid)
             .map(|by| {
                 let there = selection::moved(tractogram, *by, memory_for_curves());
                 let there = there.map_err(|e| format!("{e}: {}", path.display()));
@@ -512,11 +512,11 @@ pub fn load(
             Item::File {
                 path,
                 gradients,
-                told,
+                told: reported,
                 edits,
                 moves,
                 entry,
-            } => file(&path, &gradients, &told, control)
+            } => file(&path, &gradients, &reported, control)
                 .and_then(|restored| looked_at(restored, &path, entry.as_deref(), control))
                 .and_then(|restored| edited(restored, &edits, backend, control))
                 .map(|restored| elsewhere(restored, &moves))

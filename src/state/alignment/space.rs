@@ -92,14 +92,14 @@ pub fn compared(items: &[Item]) -> Vec<Disagreement> {
         };
         match item.what {
             What::Streamlines(tractogram) => {
-                let said = streamlines(item.name, tractogram, first.name, reference, items);
-                found.extend(said.into_iter().map(pair));
+                let message = streamlines(item.name, tractogram, first.name, reference, items);
+                found.extend(message.into_iter().map(pair));
             }
             _ if number == at => {}
             _ => {
                 let grid = item.what.grid();
-                let said = grid.and_then(|g| grids(item.name, g, first.name, reference));
-                found.extend(said.map(pair));
+                let message = grid.and_then(|g| grids(item.name, g, first.name, reference));
+                found.extend(message.map(pair));
             }
         }
     }
@@ -345,14 +345,14 @@ fn percent(share: f64) -> String {
 
 /// `1.00 mm to the left, 0.50 mm up`.
 fn direction(shift: DVec3) -> String {
-    let words = [
+    let text = [
         ["to the left", "to the right"],
         ["to the back", "to the front"],
         ["down", "up"],
     ];
     let parts = (0..3).filter(|&a| shift[a].abs() > 0.05 * shift.length());
     let parts = parts.map(|a| {
-        let way = words[a][usize::from(shift[a] > 0.0)];
+        let way = text[a][usize::from(shift[a] > 0.0)];
         format!("{} {way}", mm(shift[a].abs()))
     });
     parts.collect::<Vec<_>>().join(", ")

@@ -34,7 +34,7 @@ pub fn shift(
             // They are there: the hand lets go.
             return state.history.close();
         }
-        let wanted = PendingTransform {
+        let requested = PendingTransform {
             layer,
             by,
             how,
@@ -43,8 +43,8 @@ pub fn shift(
         };
         let all = &mut state.session.shifting;
         match all.iter_mut().find(|s| s.layer == layer) {
-            Some(before) => *before = wanted,
-            None => all.push(wanted),
+            Some(before) => *before = requested,
+            None => all.push(requested),
         }
         return;
     }
@@ -110,8 +110,8 @@ pub fn shifted(state: &mut State, layer: u64, of: DataId, by: DAffine3, there: T
         // Undone, or put back: it came all the same.
         return;
     };
-    let wanted = all[at];
-    let arrived = wanted.by == by;
+    let requested = all[at];
+    let arrived = requested.by == by;
     if arrived {
         all.remove(at);
     } else {
@@ -123,9 +123,9 @@ pub fn shifted(state: &mut State, layer: u64, of: DataId, by: DAffine3, there: T
     if !document.can_move(layer) || many(document, layer).is_none_or(|lines| lines.id() != of) {
         return;
     }
-    let live = !arrived || wanted.phase == Phase::Live;
+    let live = !arrived || requested.phase == Phase::Live;
     edit(state, MOVE, live, |document| {
-        document.lay(layer, Content::Tractogram(there), by, wanted.how);
+        document.lay(layer, Content::Tractogram(there), by, requested.how);
     });
     state.session.status = lies(&state.document, layer);
 }
@@ -135,13 +135,13 @@ fn lies(document: &Document, layer: LayerId) -> String {
     let Some(of) = document.layer(layer) else {
         return String::new();
     };
-    let words = document.moved_words(layer);
-    let words = words.unwrap_or("lies where its file says".to_owned());
+    let text = document.moved_words(layer);
+    let text = text.unwrap_or("lies where its file says".to_owned());
     let hidden = match of.display.visible {
         true => "",
         false => "; it is hidden, press H to show it",
     };
-    format!("{} {words}{hidden}", of.name)
+    format!("{} {text}{hidden}", of.name)
 }
 
 fn refuse(state: &mut State) {
@@ -244,7 +244,13 @@ pub fn read(state: &mut State, read: AffineRead, effects: &mut Vec<Effect>) {
     if state.document.layer(layer).is_none() {
         return;
     }
-    shift(state, layer, (read.by, AlignedBy::File), Phase::Done, effects);
+    shift(
+        state,
+        layer,
+        (read.by, AlignedBy::File),
+        Phase::Done,
+        effects,
+    );
     if state.document.moved(layer).is_some() {
         "Moved as the file says".clone_into(&mut state.session.status);
     }

@@ -123,11 +123,11 @@ impl Packed {
     }
 
     /// Puts the masks away, against those of the document that is beside this one.
-    pub fn pack_against(&mut self, beside: &Document) {
+    pub fn pack_against(&mut self, adjacent: &Document) {
         if !self.document.regions.iter().any(|r| is_packable(r)) {
             return;
         }
-        let others = by_id(beside);
+        let others = by_id(adjacent);
         for region in self.document.regions.iter_mut().filter(|r| is_packable(r)) {
             let Shape::Mask(mask) = &*region.shape else {
                 continue;
@@ -149,11 +149,11 @@ impl Packed {
     }
 
     /// Undoes [`Packed::pack_against`] the same document.
-    pub fn unpack_against(&mut self, beside: &Document) {
+    pub fn unpack_against(&mut self, adjacent: &Document) {
         if self.masks.is_empty() {
             return;
         }
-        let others = by_id(beside);
+        let others = by_id(adjacent);
         let masks = std::mem::take(&mut self.masks);
         let masks: HashMap<RegionId, What> =
             masks.into_iter().map(|m| (m.region, m.what)).collect();

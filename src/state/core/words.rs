@@ -4,7 +4,7 @@ pub mod mask;
 
 pub use crate::data::words::{THIN, count, counted, grouped, plural};
 
-use crate::solvers::curves::{SeedOutcome, Match, Output, Params, StopReason};
+use crate::solvers::curves::{Match, Output, Params, SeedOutcome, StopReason};
 
 /// `1 streamline`, `81 920 streamlines`.
 pub fn streamlines(n: u64) -> String {
@@ -112,7 +112,7 @@ pub fn none_kept(output: &Output, params: &Params, mask: &str) -> Option<(String
     let started = all - fate(SeedOutcome::NoStart);
     let of = |all: u64| format!("{} of {}", count(fate(worst)), count(all));
     let some = (fate(worst) < started).then(|| format!("{} streamlines", of(started)));
-    let words = match (worst, some) {
+    let text = match (worst, some) {
         (SeedOutcome::MissedTargets, None) => "No streamline reaches a target".to_owned(),
         (SeedOutcome::MissedTargets, Some(of)) => format!("{of} reach no target"),
         (SeedOutcome::MissedInclude, None) => match params.includes {
@@ -120,7 +120,9 @@ pub fn none_kept(output: &Output, params: &Params, mask: &str) -> Option<(String
             Match::Any => "No streamline passes through any include region".to_owned(),
         },
         (SeedOutcome::MissedInclude, Some(of)) => format!("{of} miss an include region"),
-        (SeedOutcome::TouchedExclude, None) => "Every streamline touches an exclude region".to_owned(),
+        (SeedOutcome::TouchedExclude, None) => {
+            "Every streamline touches an exclude region".to_owned()
+        }
         (SeedOutcome::TouchedExclude, Some(of)) => format!("{of} touch an exclude region"),
         (SeedOutcome::TooShort, some) => {
             let least = with_unit(&fixed(params.min_length_mm, 0), "mm");
@@ -137,7 +139,7 @@ pub fn none_kept(output: &Output, params: &Params, mask: &str) -> Option<(String
             format!("{begin}: {}", why_no_start(output, params.min_fa, mask))
         }
     };
-    Some((words, worst))
+    Some((text, worst))
 }
 
 /// Why nothing started, as the end of a sentence; `None` where something did, or no seed was tried.
@@ -176,7 +178,10 @@ pub fn none_passed(output: &Output, targets: &[&str], mask: &str) -> String {
     let dropped: Vec<(u64, &str)> = [
         (SeedOutcome::MissedInclude, "miss an include region"),
         (SeedOutcome::TouchedExclude, "touch an exclude region"),
-        (SeedOutcome::TooShort, "are shorter than the smallest length"),
+        (
+            SeedOutcome::TooShort,
+            "are shorter than the smallest length",
+        ),
     ]
     .into_iter()
     .map(|(fate, why)| (output.fates[fate as usize], why))

@@ -27,7 +27,12 @@ pub fn sent(document: &Document, layer: LayerId) -> Option<u64> {
     }
 }
 
-pub fn map(state: &mut State, layer: Option<LayerId>, wanted: Wanted, effects: &mut Vec<Effect>) {
+pub fn map(
+    state: &mut State,
+    layer: Option<LayerId>,
+    requested: Wanted,
+    effects: &mut Vec<Effect>,
+) {
     let mut live_sent: Option<u64> = None;
     let layer = layer.or_else(|| {
         let live = state.final_live()?;
@@ -53,7 +58,7 @@ pub fn map(state: &mut State, layer: Option<LayerId>, wanted: Wanted, effects: &
         return;
     };
     let sent = live_sent.or_else(|| sent(&state.document, layer.id));
-    if wanted.value() == Value::Share && sent.is_none() {
+    if requested.value() == Value::Share && sent.is_none() {
         state.session.notify(
             Severity::Information,
             "Nobody knows how many streamlines were sent for these: map counts instead",
@@ -64,7 +69,7 @@ pub fn map(state: &mut State, layer: Option<LayerId>, wanted: Wanted, effects: &
         .grid
         .clone()
         .or_else(|| basis(&state.document).map(|b| b.0));
-    let on = match (own, wanted.voxels.edge_mm) {
+    let on = match (own, requested.voxels.edge_mm) {
         (Some(grid), None) => On::Grid(grid),
         (Some(grid), Some(mm)) => On::Within(grid, mm),
         (None, mm) => On::Around(mm.unwrap_or(1.0)),
@@ -73,8 +78,8 @@ pub fn map(state: &mut State, layer: Option<LayerId>, wanted: Wanted, effects: &
         tractogram: tractogram.clone(),
         on,
         params: Params {
-            sent: sent.filter(|_| wanted.value() == Value::Share),
-            ..wanted.params
+            sent: sent.filter(|_| requested.value() == Value::Share),
+            ..requested.params
         },
         layer: layer.id.0,
         by: state.document.moved_by(layer.id),
@@ -140,17 +145,17 @@ pub fn done(state: &mut State, mapped: Mapped) {
     state.session.selected_region = None;
     let output = &mapped.output;
     // It lies under what it is of.
-    let mut said = format!(
+    let mut message = format!(
         "Mapped {}, under the streamlines",
         counted(output.voxels as usize, "voxel")
     );
     if output.outside_mm > 0.0005 {
-        said += &format!(
+        message += &format!(
             "; {:.1}{THIN}% of the length lies outside",
             100.0 * output.outside_mm / (output.inside_mm + output.outside_mm)
         );
     }
-    state.session.status = said;
+    state.session.status = message;
 }
 
 /// From the smallest value there is, so that what no streamline passes is transparent.

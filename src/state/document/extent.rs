@@ -7,11 +7,11 @@ impl Document {
     /// World bounds of all image layers (of the tractograms where there is no image).
     pub fn bounds(&self) -> (DVec3, DVec3) {
         let of = |lines: bool| {
-            let wanted = self
+            let requested = self
                 .layers
                 .iter()
                 .filter(|l| matches!(l.content, Content::Tractogram(_)) == lines);
-            wanted
+            requested
                 .filter_map(|l| l.content.bounds())
                 .reduce(|a, b| (a.0.min(b.0), a.1.max(b.1)))
         };

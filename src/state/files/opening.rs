@@ -152,10 +152,10 @@ pub fn opened(state: &mut State, file: OpenedFile, effects: &mut Vec<Effect>) {
     });
     state.session.together = together;
     // A mask that the user has chosen is another fit than the one that opening the scan again gives.
-    let beside = state.session.mask_beside.as_mut();
-    let taken = beside.filter(|b| b.taken && b.path == path);
+    let adjacent = state.session.mask_beside.as_mut();
+    let taken = adjacent.filter(|b| b.taken && b.path == path);
     match taken {
-        Some(beside) => beside.taken = false,
+        Some(adjacent) => adjacent.taken = false,
         None => {
             let base = Arc::make_mut(&mut state.session.saving.base);
             base.follow_fit(&before, &state.document);
@@ -392,8 +392,8 @@ fn add(state: &mut State, new: New, then: impl FnOnce(&mut Document, LayerId)) {
             let known = known
                 .and_then(|r| r.window)
                 .filter(|(low, high)| low < high);
-            let usual = || volume.percentiles(0, 0.01, 0.99);
-            let display = defaults::image_display(known.unwrap_or_else(usual));
+            let default_value = || volume.percentiles(0, 0.01, 0.99);
+            let display = defaults::image_display(known.unwrap_or_else(default_value));
             match volume.labels.is_some() && !state.document.is_empty() {
                 true => Display {
                     opacity: defaults::LABEL_OPACITY,
@@ -415,8 +415,8 @@ fn add(state: &mut State, new: New, then: impl FnOnce(&mut Document, LayerId)) {
                 } => Some(!reading.is_nothing()).filter(|_| gradients.is_empty()),
                 _ => None,
             };
-            let told = reading(document.origin(l)).is_some() && reading(&origin) == Some(true);
-            (scans == [true; 2] || told) && path.is_some() && l.path == path
+            let reported = reading(document.origin(l)).is_some() && reading(&origin) == Some(true);
+            (scans == [true; 2] || reported) && path.is_some() && l.path == path
         };
         let old = document.layers.iter().position(again);
         let (id, at, display) = match old.map(|at| (at, document.layers.remove(at))) {

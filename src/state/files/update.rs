@@ -48,9 +48,9 @@ pub fn converted(state: &mut State, files: &ConvertedFiles) {
     let path = done.written.first().map(|p| p.display().to_string());
     let path = path.unwrap_or_default();
     let names: Vec<String> = done.written.iter().skip(1).map(|p| file_name(p)).collect();
-    let beside = match names.is_empty() {
+    let adjacent = match names.is_empty() {
         true => String::new(),
         false => format!(" with {}", names.join(", ")),
     };
-    state.session.status = format!("Saved {}{beside}, read back and equal: {path}", done.what);
+    state.session.status = format!("Saved {}{adjacent}, read back and equal: {path}", done.what);
 }

@@ -1,6 +1,6 @@
 //! What of a document a fit of weights is about.
 
-use super::{ByWeight, WeightsKey, PreviousFit, Shown, WEIGHT, Weighed, WeightMap};
+use super::{ByWeight, PreviousFit, Shown, WEIGHT, Weighed, WeightMap, WeightsKey};
 use crate::data::{Gradients, Mask, Tractogram, Volume, VolumeKind};
 use crate::solvers::commit::dictionary::Dictionary;
 use crate::solvers::commit::model::Intra;
@@ -9,7 +9,7 @@ use crate::solvers::commit::{self, Params};
 use crate::state::State;
 use crate::state::document::{Content, Document, Layer, LayerId};
 use crate::state::recipes::is_own_mask;
-use crate::state::streamlines::{Column, Limit, StreamlineRules, RegionRule, lines_of};
+use crate::state::streamlines::{Column, Limit, RegionRule, StreamlineRules, lines_of};
 use std::sync::Arc;
 
 /// A scan, what was measured, and its gradients.
@@ -105,9 +105,9 @@ impl Document {
     }
 
     fn filter_samples(&self) -> Option<Samples> {
-        let usual = commit::Params::defaults_for(1).switches;
+        let default_value = commit::Params::defaults_for(1).switches;
         let (_, _, gradients) = self.explained()?;
-        Samples::new(gradients?, &[], &usual).ok()
+        Samples::new(gradients?, &[], &default_value).ok()
     }
 
     /// What of the model the scan does not determine, as a clause.
@@ -117,8 +117,8 @@ impl Document {
     }
 
     pub fn filter_params(&self) -> Params {
-        let usual = || commit::Params::defaults_for(self.filter_shells());
-        self.filter.params.clone().unwrap_or_else(usual)
+        let default_value = || commit::Params::defaults_for(self.filter_shells());
+        self.filter.params.clone().unwrap_or_else(default_value)
     }
 
     /// Weights that the streamlines of a layer have as they are.
@@ -270,9 +270,9 @@ impl State {
             return Some(what.to_owned());
         }
         let refused = self.session.filter.refused.as_ref();
-        let wanted = crate::state::update::filter_key(self)?;
+        let requested = crate::state::update::filter_key(self)?;
         refused
-            .filter(|(key, _)| *key == wanted)
+            .filter(|(key, _)| *key == requested)
             .map(|r| r.1.clone())
     }
 
@@ -282,10 +282,10 @@ impl State {
         let (layer, lines) = self.document.filtered()?;
         let (_, weights) = self.document.weighed_of(layer)?;
         let working = &self.session.filter;
-        let held = working.held.as_ref();
-        let held = held.filter(|h| h.layer == layer.id && h.key.lines.same_lines(lines));
+        let stored = working.held.as_ref();
+        let stored = stored.filter(|h| h.layer == layer.id && h.key.lines.same_lines(lines));
         let summed = working.sums.shown().filter(|(key, _)| key.of == lines.id());
-        let course = held.map(|h| &*h.prepared.dictionary);
+        let course = stored.map(|h| &*h.prepared.dictionary);
         Some((course.or(summed.map(|(_, s)| &*s.course))?, weights))
     }
 
@@ -293,15 +293,17 @@ impl State {
     /// without some goes on.
     pub fn holds_fit(&self) -> bool {
         let looked_at = self.document.filtered();
-        let wanted = crate::state::update::filter_key(self);
-        let held = self.session.filter.held.as_ref();
-        let of = |held: &PreviousFit, (layer, key): (LayerId, WeightsKey)| {
-            let same = held.key.lines.same_lines(&key.lines);
-            let fewer = key.lines.len() < held.key.lines.len();
-            held.layer == layer && held.key.same_model(&key) && (same || fewer)
+        let requested = crate::state::update::filter_key(self);
+        let stored = self.session.filter.held.as_ref();
+        let of = |stored: &PreviousFit, (layer, key): (LayerId, WeightsKey)| {
+            let same = stored.key.lines.same_lines(&key.lines);
+            let fewer = key.lines.len() < stored.key.lines.len();
+            stored.layer == layer && stored.key.same_model(&key) && (same || fewer)
         };
-        let wanted = looked_at.map(|(layer, _)| layer.id).zip(wanted);
-        held.zip(wanted).is_some_and(|(held, now)| of(held, now))
+        let requested = looked_at.map(|(layer, _)| layer.id).zip(requested);
+        stored
+            .zip(requested)
+            .is_some_and(|(stored, now)| of(stored, now))
     }
 
     /// Whether weights are being fitted.

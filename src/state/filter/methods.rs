@@ -5,7 +5,7 @@ use crate::solvers::commit::Params;
 use crate::solvers::commit::model::Intra;
 use crate::solvers::commit::solver::Ended;
 use crate::state::core::words::count;
-use crate::state::filter::{VirtualLesion, Times, Weighed};
+use crate::state::filter::{Times, VirtualLesion, Weighed};
 use crate::state::methods::Citations;
 use crate::state::streamlines::lines_of;
 use crate::state::{Layer, State};

@@ -1,13 +1,13 @@
 //! The feature filter.
 
 pub(in crate::state) mod changes;
+pub(in crate::state) mod inputs;
 pub mod jobs;
 pub(in crate::state) mod methods;
-pub(in crate::state) mod inputs;
 pub mod recipe;
+pub(in crate::state) mod runtime;
 pub(in crate::state) mod saved;
 mod types;
 pub(in crate::state) mod update;
-pub(in crate::state) mod runtime;
 
 pub use types::*;

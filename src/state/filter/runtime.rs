@@ -9,7 +9,7 @@ use crate::solvers::commit::{Params, Prepared};
 use crate::solvers::tensor_fit;
 use crate::state::LayerId;
 use crate::state::core::live::{Live, LiveKey};
-use crate::state::streamlines::{Same, StreamlineRules, RegionRule};
+use crate::state::streamlines::{RegionRule, Same, StreamlineRules};
 use std::sync::Arc;
 
 impl LiveKey for WeightsKey {}

@@ -88,7 +88,12 @@ pub(in crate::state) fn attach(
             lines: lines.map(|lines| lines.id()),
             saved: (**saved).clone(),
         };
-        leave_out(document, read, MissingRegion::Weights(Box::new(lacking)), why);
+        leave_out(
+            document,
+            read,
+            MissingRegion::Weights(Box::new(lacking)),
+            why,
+        );
         let left = document.left_out.last();
         left.map_or_else(String::new, |left| left.sentence())
     })

@@ -2,7 +2,9 @@
 //! way.
 
 pub use crate::state::filter::inputs::{Explained, weight};
-pub use crate::state::filter::runtime::{FitPurpose, ExtraBundle, WeightsKey, PreviousFit, Running, SumKey, FilterRuntime};
+pub use crate::state::filter::runtime::{
+    ExtraBundle, FilterRuntime, FitPurpose, PreviousFit, Running, SumKey, WeightsKey,
+};
 
 use crate::data::region::RegionId;
 use crate::data::{DataId, keyed};

@@ -19,10 +19,10 @@ use crate::state::filter::jobs::{
 };
 pub use crate::state::filter::update::told::told;
 use crate::state::filter::{
-    FitPurpose, FilterAction, FilterFile, WeightsKey, FitInputs, VirtualLesionResult, Running, Shown, Times, WEIGHT,
-    WeightMap,
+    FilterAction, FilterFile, FitInputs, FitPurpose, Running, Shown, Times, VirtualLesionResult,
+    WEIGHT, WeightMap, WeightsKey,
 };
-use crate::state::session::{RecentExports, TourStep, Severity};
+use crate::state::session::{RecentExports, Severity, TourStep};
 use crate::state::streamlines::lines_of;
 use crate::state::streamlines::update::keep_marked;
 use crate::state::{Document, Effect, State, Task, pathways};
@@ -225,7 +225,13 @@ fn of(state: &State, key: &WeightsKey) -> Option<FitInputs> {
     })
 }
 
-fn run(state: &mut State, aim: FitPurpose, without: Excluded, anew: bool, effects: &mut Vec<Effect>) {
+fn run(
+    state: &mut State,
+    aim: FitPurpose,
+    without: Excluded,
+    anew: bool,
+    effects: &mut Vec<Effect>,
+) {
     if let Some(why) = state.cannot_filter() {
         return state.session.refused(FIT_WEIGHTS, why);
     }
@@ -245,12 +251,12 @@ fn run(state: &mut State, aim: FitPurpose, without: Excluded, anew: bool, effect
     };
     request.without = without;
     let reused = state.holds_fit();
-    let held = state.session.filter.held.as_ref();
+    let stored = state.session.filter.held.as_ref();
     let mut running = key.clone();
-    if let Some(held) = held.filter(|_| reused) {
-        request.prepared = Some(held.prepared.clone());
+    if let Some(stored) = stored.filter(|_| reused) {
+        request.prepared = Some(stored.prepared.clone());
         if !anew {
-            request.start = StartFrom::Fit(held.x.clone());
+            request.start = StartFrom::Fit(stored.x.clone());
         }
         let last = state.document.weighed.get(&layer).filter(|_| !anew);
         let penalties = |p: &Params| (p.lasso, p.group);
@@ -259,13 +265,13 @@ fn run(state: &mut State, aim: FitPurpose, without: Excluded, anew: bool, effect
         if let Some((_, before)) = last.and_then(|last| last.curve.split_last()) {
             request.curve = Curve::after(before);
         }
-        if !held.key.lines.same_lines(&key.lines) {
-            let whole = held.key.lines.clone();
+        if !stored.key.lines.same_lines(&key.lines) {
+            let whole = stored.key.lines.clone();
             request.left = Some(std::mem::replace(&mut request.tractogram, whole));
-            running.lines = held.key.lines.clone();
+            running.lines = stored.key.lines.clone();
         }
         if matches!(aim, FitPurpose::Lesion(_)) {
-            request.before = Some(held.rmse.clone());
+            request.before = Some(stored.rmse.clone());
         }
     }
     if matches!(aim, FitPurpose::Lesion(_)) && !reused {
@@ -324,12 +330,14 @@ fn lesion(state: &mut State, what: VirtualLesionResult, effects: &mut Vec<Effect
                 Excluded::Through((**r).clone()),
             )
         }),
-        VirtualLesionResult::Pathway(of) => pathways::update::one(state, *of).map(|(found, epsilon, name)| {
-            (
-                format!("what passes {name}"),
-                Excluded::Along(found, epsilon),
-            )
-        }),
+        VirtualLesionResult::Pathway(of) => {
+            pathways::update::one(state, *of).map(|(found, epsilon, name)| {
+                (
+                    format!("what passes {name}"),
+                    Excluded::Along(found, epsilon),
+                )
+            })
+        }
     };
     let Some((name, without)) = named else {
         let sentence = "There is nothing to leave out: choose streamlines, or place a region";
@@ -431,10 +439,10 @@ fn again(state: &mut State, key: &WeightsKey, effects: &mut Vec<Effect>) {
     // Fewer than were fitted, and none of them weighed as it is now.
     let old = state.document.weighed_of(layer);
     let old = old.is_some_and(|(weighed, _)| weighed.of != lines.id());
-    let held = state.session.filter.held.as_ref();
-    let fewer = held.is_some_and(|held| {
-        let some = !lines.is_empty() && lines.len() < held.key.lines.len();
-        held.layer == id && held.key.same_model(key) && some
+    let stored = state.session.filter.held.as_ref();
+    let fewer = stored.is_some_and(|stored| {
+        let some = !lines.is_empty() && lines.len() < stored.key.lines.len();
+        stored.layer == id && stored.key.same_model(key) && some
     });
     if old && fewer && state.session.filter.failed.is_none() && !fitting(state) {
         run(state, FitPurpose::Again, Excluded::Nobody, false, effects);
@@ -460,13 +468,13 @@ pub fn refused(state: &mut State, why: &str) {
 }
 
 pub fn scheme(state: &mut State, scheme: Scheme) {
-    let said = format!("Timing of {}", counted(scheme.timing.len(), "volume"));
+    let message = format!("Timing of {}", counted(scheme.timing.len(), "volume"));
     let times = Times::Scheme {
         path: scheme.path,
         rows: scheme.timing,
     };
     edit(state, "Gradient timing", false, |d| d.filter.times = times);
-    state.session.status = said;
+    state.session.status = message;
     for note in scheme.notes {
         state.session.notify(Severity::Warning, note);
     }
@@ -480,20 +488,20 @@ pub fn done(state: &mut State, committed: CommitFit) {
     let iterations = running.before as u64 + u64::from(committed.fit.iterations);
     let stopped = committed.fit.ended == Ended::Cancelled;
     learn(state, &running, &committed);
-    let said = match running.aim.clone() {
+    let message = match running.aim.clone() {
         FitPurpose::Weights | FitPurpose::Again => apply_fit::weights(state, running, committed),
         FitPurpose::Lesion(name) => apply_fit::lesion(state, &running, name, &committed),
     };
-    if let Some(said) = said {
-        let said = match stopped {
+    if let Some(message) = message {
+        let message = match stopped {
             true => format!(
                 "Stopped after {}: not converged, weights kept",
                 counted(iterations as usize, "iteration")
             ),
-            false => said,
+            false => message,
         };
-        state.session.status_about.task = Some((Task::Filter, said.clone()));
-        state.session.status = said;
+        state.session.status_about.task = Some((Task::Filter, message.clone()));
+        state.session.status = message;
     }
 }
 

@@ -76,9 +76,9 @@ impl Receive<State> for PathQuery {
     ) {
         ended(state, self, delivery, effects, |state, path, wall_ms, _| {
             let hover = &mut state.session.pathways.hover;
-            let wanted = hover.running().copied();
+            let requested = hover.running().copied();
             let path = path.map(|path| *path);
-            hover.done(key(self), Detail::Full, path, wall_ms, wanted.as_ref());
+            hover.done(key(self), Detail::Full, path, wall_ms, requested.as_ref());
         });
     }
 

@@ -27,18 +27,19 @@ pub(in crate::state) fn pathways(state: &State, citations: &mut Citations) -> St
     let live = state.final_pathway();
     let live = live.filter(|_| state.view.task == Task::Pathways);
     let live = live.map(|found| (&**found, state.document.pathways.epsilon, None));
-    let mut told: Vec<(&PathwayResult, f64, Vec<&str>)> = Vec::new();
+    let mut reported: Vec<(&PathwayResult, f64, Vec<&str>)> = Vec::new();
     for (found, epsilon, name) in kept.chain(live) {
-        let asked = PathwayKey::of(found);
-        let alike =
-            |t: &&mut (&PathwayResult, f64, Vec<&str>)| t.1 == epsilon && PathwayKey::of(t.0) == asked;
-        match told.iter_mut().find(alike) {
+        let requested = PathwayKey::of(found);
+        let alike = |t: &&mut (&PathwayResult, f64, Vec<&str>)| {
+            t.1 == epsilon && PathwayKey::of(t.0) == requested
+        };
+        match reported.iter_mut().find(alike) {
             Some((.., names)) => names.extend(name),
-            None => told.push((found, epsilon, name.into_iter().collect())),
+            None => reported.push((found, epsilon, name.into_iter().collect())),
         }
     }
     let mut text = String::new();
-    for (found, epsilon, names) in told {
+    for (found, epsilon, names) in reported {
         let names: Vec<String> = names.iter().map(|name| format!("\"{name}\"")).collect();
         if !names.is_empty() {
             let _ = write!(text, " {}:", names.join(", "));

@@ -80,11 +80,16 @@ pub(in crate::state) fn put(
         let regions = one.regions.iter().map(|r| region(document, read, r));
         let regions: Result<Vec<_>, String> = regions.collect();
         let made = basis(&document.origins, read, &one.basis).and_then(|fit| Ok((fit, regions?)));
-        let sound = one.params.check().map_err(|e| e.to_string());
-        let (fit, regions) = match made.and_then(|made| sound.map(|()| made)) {
+        let valid = one.params.check().map_err(|e| e.to_string());
+        let (fit, regions) = match made.and_then(|made| valid.map(|()| made)) {
             Ok(made) => made,
             Err(why) => {
-                leave_out(document, read, MissingRegion::Pathway(Box::new(one.clone())), why);
+                leave_out(
+                    document,
+                    read,
+                    MissingRegion::Pathway(Box::new(one.clone())),
+                    why,
+                );
                 continue;
             }
         };

@@ -90,20 +90,20 @@ impl PathwaySettings {
 
     /// With numbers that make sense, whatever a file says.
     pub fn sound(self) -> Self {
-        let usual = crate::state::defaults::pathways();
+        let default_value = crate::state::defaults::pathways();
         Self {
             params: self.params.sanitized(),
             epsilon: match Self::EPSILON.contains(&self.epsilon) {
                 true => self.epsilon,
-                false => usual.epsilon,
+                false => default_value.epsilon,
             },
             opacity: match self.opacity.is_finite() {
                 true => self.opacity.clamp(0.0, 1.0),
-                false => usual.opacity,
+                false => default_value.opacity,
             },
             range: match self.range.is_finite() {
                 true => self.range.clamp(*Self::RANGE.start(), *Self::RANGE.end()),
-                false => usual.range,
+                false => default_value.range,
             },
             contours: self
                 .contours
@@ -425,8 +425,9 @@ impl crate::state::State {
     pub fn pathway_standing(&self) -> Option<Standing> {
         let working = &self.session.pathways;
         let live = working.live.as_ref()?;
-        let wanted = self.document.wanted_pathway();
-        let current = self.session.fitting.is_none() && wanted.as_ref() == Some(&PathwayKey::of(live));
+        let requested = self.document.wanted_pathway();
+        let current =
+            self.session.fitting.is_none() && requested.as_ref() == Some(&PathwayKey::of(live));
         Some(match (current, live.coarse, working.running.is_some()) {
             (true, false, _) => Standing::Final,
             (true, true, _) => Standing::Coarse,
@@ -444,7 +445,12 @@ impl crate::state::State {
             None | Some(Standing::Final) => false,
             Some(Standing::Updating | Standing::OutOfDate) => true,
             Some(Standing::Coarse) => {
-                let live = self.session.pathways.live.as_ref().map(|l| PathwayKey::of(l));
+                let live = self
+                    .session
+                    .pathways
+                    .live
+                    .as_ref()
+                    .map(|l| PathwayKey::of(l));
                 let mut jobs = self.session.jobs.iter();
                 let late = |j: &JobHandle| j.slot == PATHWAY && j.started.elapsed() > LAG;
                 live != self.document.wanted_pathway() && jobs.any(late)

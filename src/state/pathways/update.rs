@@ -18,12 +18,12 @@ pub use crate::state::pathways::update::compare::{compared, not_compared};
 pub use crate::state::pathways::update::follow::{follow, rest};
 pub use crate::state::pathways::update::kept::{find, kept_failed};
 use crate::state::pathways::{
-    AmongPairs, PathwayKey, HoverKey, KeptPathway, PathQuery, PathwayAction, PathwayFile, PathwayResult,
-    PathwaySettings, Standing, PathwayRuntime, percent_joined,
+    AmongPairs, HoverKey, KeptPathway, PathQuery, PathwayAction, PathwayFile, PathwayKey,
+    PathwayResult, PathwayRuntime, PathwaySettings, Standing, percent_joined,
 };
 use crate::state::recipe::FitRecipe;
 use crate::state::recipes::{self, fit_recipe};
-use crate::state::session::{TourStep, Severity};
+use crate::state::session::{Severity, TourStep};
 use crate::state::{Document, Effect, Phase, Recipe, State, Task, track};
 use glam::DVec3;
 use std::path::PathBuf;
@@ -151,14 +151,14 @@ pub fn done(state: &mut State, found: PathwayResult, wall_ms: f64) {
     } else {
         working.full_ms[usize::from(found.prepared_anew)] = Some(wall_ms);
     }
-    let asked = PathwayKey::of(&found);
-    let current = state.document.wanted_pathway().as_ref() == Some(&asked);
+    let requested = PathwayKey::of(&found);
+    let current = state.document.wanted_pathway().as_ref() == Some(&requested);
     // While something is dragged a result lags a little.
-    if !(current || working.unsettled && asked.field == field(&state.document)) {
+    if !(current || working.unsettled && requested.field == field(&state.document)) {
         return;
     }
     let joined = percent_joined(found.pathway.joined_from);
-    let said = match found.coarse {
+    let message = match found.coarse {
         // On voxels of twice the size the pathway joins at another ε than in full.
         true => format!("Solved in {} on voxels of twice the size", took(wall_ms)),
         false => format!(
@@ -167,9 +167,9 @@ pub fn done(state: &mut State, found: PathwayResult, wall_ms: f64) {
             with_unit(&fixed(joined, 1), "%"),
         ),
     };
-    state.session.follows(said.clone());
+    state.session.follows(message.clone());
     // Without the undone step before it, which another task does not show.
-    state.session.status_about.task = Some((Task::Pathways, said));
+    state.session.status_about.task = Some((Task::Pathways, message));
     let working = &mut state.session.pathways;
     (working.live, working.wall_ms) = (Some(found), wall_ms);
     working.hover = Live::default();
@@ -373,14 +373,14 @@ fn hover(state: &mut State, at: Option<DVec3>, effects: &mut Vec<Effect>) {
     let working = &mut state.session.pathways;
     let voxel = |live: &PathwayResult| live.pathway.metric().grid.nearest(at?);
     let live = working.live.as_ref();
-    let wanted = live.and_then(|l| Some((l.clone(), voxel(l)?)));
-    let key = wanted.as_ref().map(|(found, voxel)| HoverKey {
+    let requested = live.and_then(|l| Some((l.clone(), voxel(l)?)));
+    let key = requested.as_ref().map(|(found, voxel)| HoverKey {
         of: found.excess.id(),
         voxel: *voxel,
     });
     let order = working.hover.follow(key.as_ref(), false, Pace::Newest);
     // One that nobody waits for any more ends within milliseconds.
-    if let (Order::Start(..), Some((found, voxel))) = (order, wanted) {
+    if let (Order::Start(..), Some((found, voxel))) = (order, requested) {
         effects.push(Effect::submit(PathQuery { found, voxel }));
     }
 }

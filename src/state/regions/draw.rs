@@ -4,7 +4,7 @@ use crate::data::region::RegionId;
 use crate::data::{Mask, Outline, Region, Role, Shape, Stroke};
 use crate::state::action::Phase;
 use crate::state::regions::drawing::{canvas, drawn, grid, layer_on};
-use crate::state::session::{TourStep, Severity};
+use crate::state::session::{Severity, TourStep};
 use crate::state::{Effect, State, Tool, regions, track};
 use std::sync::Arc;
 
@@ -170,14 +170,14 @@ fn made_of_voxels(state: &mut State) -> Option<(RegionId, Option<String>)> {
     if let Some(region) = region {
         let shape = Arc::new(Shape::Mask(region.shape.mask_on(&grid)));
         state.document.edit_region(region.id, |r| r.shape = shape);
-        let told = format!("{} is now made of the voxels of {on}", region.name);
-        return Some((region.id, Some(told)));
+        let reported = format!("{} is now made of the voxels of {on}", region.name);
+        return Some((region.id, Some(reported)));
     }
     let role = state.view.drawing.role;
     let document = &mut state.document;
     let id = RegionId(document.fresh_id());
     let name = document.region_name(role);
-    let told = format!("{name} is drawn on the voxels of {on}");
+    let reported = format!("{name} is drawn on the voxels of {on}");
     document.regions.push(Arc::new(Region {
         id,
         name,
@@ -186,5 +186,5 @@ fn made_of_voxels(state: &mut State) -> Option<(RegionId, Option<String>)> {
         colour: None,
         visible: true,
     }));
-    Some((id, Some(told)))
+    Some((id, Some(reported)))
 }

@@ -177,8 +177,8 @@ pub fn labels_counted(state: &mut State, of: DataId, frame: usize, numbers: Labe
 
 /// Takes in a region.
 pub fn made(state: &mut State, serial: u64, made: MadeRegion, effects: &mut Vec<Effect>) {
-    let wanted = state.session.making.as_ref();
-    let Some(making) = wanted.filter(|m| m.serial == serial).cloned() else {
+    let requested = state.session.making.as_ref();
+    let Some(making) = requested.filter(|m| m.serial == serial).cloned() else {
         return;
     };
     let gone = |id: RegionId| state.document.region(id).is_none();
@@ -255,7 +255,12 @@ pub fn count_labels(state: &mut State, layer: LayerId, effects: &mut Vec<Effect>
 }
 
 /// Makes regions of labels that were counted.
-pub fn from_labels(state: &mut State, chosen: Vec<LabelCount>, role: Role, effects: &mut Vec<Effect>) {
+pub fn from_labels(
+    state: &mut State,
+    chosen: Vec<LabelCount>,
+    role: Role,
+    effects: &mut Vec<Effect>,
+) {
     let Some(labels) = &state.session.labels else {
         return;
     };

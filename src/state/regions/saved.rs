@@ -10,7 +10,8 @@ use crate::state::core::words::{counted, some_of};
 use crate::state::document::{Content as DocumentContent, LayerId};
 use crate::state::sessions::saved::write::Lists;
 use crate::state::sessions::saved::{
-    MissingLayer, SavedDocument, SavedPathway, SavedRegion, SavedSegmentation, SavedShape, SavedWeights,
+    MissingLayer, SavedDocument, SavedPathway, SavedRegion, SavedSegmentation, SavedShape,
+    SavedWeights,
 };
 use std::sync::Arc;
 
@@ -112,8 +113,8 @@ fn read_region(
             }
         }
         SavedShape::Box { centre, half_mm } => {
-            let sound = half_mm.cmpgt(glam::DVec3::ZERO).all() && half_mm.is_finite();
-            if !(sound && centre.is_finite()) {
+            let valid = half_mm.cmpgt(glam::DVec3::ZERO).all() && half_mm.is_finite();
+            if !(valid && centre.is_finite()) {
                 return Err("its box has no size".to_owned());
             }
             Shape::Box {
@@ -154,8 +155,8 @@ pub(in crate::state) fn region(
     read: &ReadSession,
     saved: &SavedRegion,
 ) -> Result<Region, String> {
-    let said = |why| format!("of its region \"{}\", {why}", saved.name);
-    read_region(document, read, saved).map_err(said)
+    let message = |why| format!("of its region \"{}\", {why}", saved.name);
+    read_region(document, read, saved).map_err(message)
 }
 
 /// Puts the regions into a document whose layers are there; returns which they are, by their places in the
@@ -292,11 +293,11 @@ pub fn left_out(document: &Document) -> Vec<(Group, String)> {
             None => groups.push((Group::of(left), vec![left.what.name()])),
         }
     }
-    let said = |(group, names): (Group, Vec<&str>)| {
+    let message = |(group, names): (Group, Vec<&str>)| {
         let sentence = group.sentence(&names);
         (group, sentence)
     };
-    groups.into_iter().map(said).collect()
+    groups.into_iter().map(message).collect()
 }
 
 impl Lists<'_> {

@@ -9,7 +9,7 @@ use crate::state::document::{Content, LayerId};
 use crate::state::regions::drawing::{canvas, grid_of};
 use crate::state::regions::jobs::SaveRegion;
 use crate::state::regions::jobs::save::{SaveLabels, SaveMasks};
-use crate::state::session::{TourStep, Severity};
+use crate::state::session::{Severity, TourStep};
 use crate::state::update::edit;
 use crate::state::{Effect, RegionsChange, State, Task, Tool, track};
 use std::collections::BTreeSet;
@@ -149,13 +149,13 @@ pub fn change_all(
     effects: &mut Vec<Effect>,
 ) {
     let ids: BTreeSet<RegionId> = ids.iter().copied().collect();
-    let words = match change {
+    let text = match change {
         RegionsChange::Show(true) => "Show",
         RegionsChange::Show(false) => "Hide",
         RegionsChange::Role(_) => "Role of",
         RegionsChange::Delete => "Delete",
     };
-    let label = format!("{words} {} regions", count(ids.len() as u64));
+    let label = format!("{text} {} regions", count(ids.len() as u64));
     state.history.close();
     edit(state, &label, false, |document| {
         if change == RegionsChange::Delete {

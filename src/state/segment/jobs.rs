@@ -19,8 +19,8 @@ use crate::io;
 use crate::jobs::{Delivery, Job, JobError, PartialSender, Receive, Saved, Slot, Worker};
 use crate::solvers::Error;
 use crate::solvers::level_set::{
-    Agreement, Ended, Evolution, Field, Inputs, Measures, Probe, RunHistory, Size, Start, agreement,
-    measures, surface,
+    Agreement, Ended, Evolution, Field, Inputs, Measures, Probe, RunHistory, Size, Start,
+    agreement, measures, surface,
 };
 use crate::state::files::jobs::{WriteFile, saved};
 use crate::state::pathways::PathwayResult;
@@ -271,7 +271,7 @@ impl Segment {
         })?;
         let (start, script) = (&self.start, &self.script);
         script.check(inputs.len())?;
-        let begun = Instant::now();
+        let started = Instant::now();
         let (made, ended) = if self.again {
             Evolution::replay(&inputs, start, script, backend, control)?
         } else {
@@ -282,7 +282,7 @@ impl Segment {
             let ended = made.run(script.steps, backend, control)?;
             (made, ended)
         };
-        let run_ms = begun.elapsed().as_secs_f64() * 1e3;
+        let run_ms = started.elapsed().as_secs_f64() * 1e3;
         control.check()?;
         let field = made.field()?;
         let mask = backend.install(|| field.mask());

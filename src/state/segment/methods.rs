@@ -51,7 +51,7 @@ fn one(
     let image = state.document.layer(made.image.layer);
     let image = image.map_or_else(|| "an image".to_owned(), |l| format!("\"{}\"", l.name));
     let script = &made.script;
-    let begun = match &made.start {
+    let started = match &made.start {
         Start::Spheres => None,
         Start::Mask(name, _) => Some(format!("the mask \"{name}\"")),
         Start::Values { low, high } => Some(format!("the voxels with values from {low} to {high}")),
@@ -75,7 +75,7 @@ fn one(
             )
         })
         .collect();
-    let from: Vec<String> = begun.into_iter().chain(spheres).collect();
+    let from: Vec<String> = started.into_iter().chain(spheres).collect();
     let mut text = format!(
         " {name} was segmented in {image} by a level set {} whose speeds were steered {} in a narrow band, from {}, \
          in {}: {}",
@@ -85,7 +85,8 @@ fn one(
         counted(script.steps as usize, "step"),
         speeds(&script.params, citations)
     );
-    let number = |of: fn(&ScriptEvent) -> bool| script.events.iter().filter(|e| of(&e.what)).count();
+    let number =
+        |of: fn(&ScriptEvent) -> bool| script.events.iter().filter(|e| of(&e.what)).count();
     let changes = number(|what| matches!(what, ScriptEvent::Params(_)));
     let placed = number(|what| matches!(what, ScriptEvent::Sphere(s) if s.add));
     let cut = number(|what| matches!(what, ScriptEvent::Sphere(s) if !s.add));

@@ -144,8 +144,8 @@ impl Lists<'_> {
         document: &Document,
     ) -> Option<SavedSegmentation> {
         let now = &document.segment;
-        let begun = !(now.spheres.is_empty() && matches!(now.start, Start::Spheres));
-        let mut left_out = document.left_out.iter().filter(|_| !begun);
+        let started = !(now.spheres.is_empty() && matches!(now.start, Start::Spheres));
+        let mut left_out = document.left_out.iter().filter(|_| !started);
         let (lacking, painted, read) = left_out.find_map(|left| match &left.what {
             MissingRegion::Surface(saved, painted) => Some((saved, painted, &left.read)),
             _ => None,

@@ -49,12 +49,12 @@ impl Default for SegmentSettings {
 impl SegmentSettings {
     /// With numbers that make sense, whatever a file says.
     pub fn sound(self) -> Self {
-        let usual = crate::state::defaults::segment();
+        let default_value = crate::state::defaults::segment();
         let opacity = self.speed_opacity;
         Self {
             params: match self.params.check() {
                 Ok(()) => self.params,
-                Err(_) => usual.params,
+                Err(_) => default_value.params,
             },
             pace: self.pace.map(|n| n.clamp(1, 1_000_000)),
             fade_mm: self.fade_mm.filter(|mm| mm.is_finite()),
@@ -459,11 +459,11 @@ impl State {
     pub fn segment_standing(&self) -> Option<Standing> {
         let working = &self.session.segment;
         let live = working.live.as_ref()?;
-        let asked = working.running && working.play != RunControl::Rest;
+        let requested = working.running && working.play != RunControl::Rest;
         // It may be measured still, or looked at in another way.
         let rests = live.ended == Ended::Converged && self.is_moved_as_asked(live);
         Some(match live.ended {
-            _ if asked && !rests => Standing::Running,
+            _ if requested && !rests => Standing::Running,
             Ended::Leaked(_) => Standing::Leaked,
             Ended::Vanished | Ended::Filled => Standing::Ended,
             Ended::Converged => Standing::Converged,

@@ -10,11 +10,13 @@ use crate::solvers::level_set::{Ended, LayerSpeed, Probe, Sphere};
 use crate::state::document::{Content, LayerId};
 use crate::state::sampling::Sample;
 use crate::state::segment::jobs::{
-    CountVoxels, MaskSource, InitialSurface, ProbeSample, RunCheckpoint, RunControl, RunRequest,
+    CountVoxels, InitialSurface, MaskSource, ProbeSample, RunCheckpoint, RunControl, RunRequest,
     RunUpdate, SEGMENT, SpeedSources,
 };
 pub use crate::state::segment::update::keep::{now, told};
-use crate::state::segment::{SegmentAction, SegmentSettings, Start, SegmentRuntime, frame_of, scalar};
+use crate::state::segment::{
+    SegmentAction, SegmentRuntime, SegmentSettings, Start, frame_of, scalar,
+};
 use crate::state::session::RecentExports;
 use crate::state::{Camera, Document, Effect, Phase, State, SurfaceUpdate, Task, pathways, track};
 use std::sync::Arc;
@@ -358,10 +360,10 @@ fn wanted(state: &State) -> Option<RunRequest> {
 /// what a hand drags or paints is taken once it lets go.
 fn held(state: &State) -> Option<SpeedSources> {
     let working = &state.session.segment;
-    let begun = working.live.as_ref().is_some_and(|live| live.step > 0);
-    let asked = working.asked.as_ref().filter(|a| a.run == working.run);
-    let held = asked.filter(|_| begun && state.history.is_open());
-    held.map(|asked| asked.speed_sources.clone())
+    let started = working.live.as_ref().is_some_and(|live| live.step > 0);
+    let requested = working.asked.as_ref().filter(|a| a.run == working.run);
+    let stored = requested.filter(|_| started && state.history.is_open());
+    stored.map(|requested| requested.speed_sources.clone())
 }
 
 /// Asks for what is missing: after every change of the state.

@@ -12,7 +12,7 @@ pub(in crate::state) mod read;
 mod results;
 pub(in crate::state) mod write;
 
-pub use crate::state::regions::saved::{Group, MissingRegion, LeftOut, left_out};
+pub use crate::state::regions::saved::{Group, LeftOut, MissingRegion, left_out};
 pub use crate::state::sessions::saved::late::{moved_to, one, weigh};
 pub use crate::state::sessions::saved::read::{Parse, build, edits, items, made, parse, view};
 pub use crate::state::sessions::saved::results::{LIVE, PATHWAY, SURFACE, TENSORS, result_name};
@@ -33,7 +33,7 @@ use crate::solvers::tractogram::selection::Runs;
 use crate::solvers::{density, pathway};
 use crate::state::alignment::AlignedBy;
 use crate::state::document::{Display, Document, Method};
-use crate::state::filter::{FitStatistics, Filtering, FitInputs, VirtualLesion, WeightMap};
+use crate::state::filter::{Filtering, FitInputs, FitStatistics, VirtualLesion, WeightMap};
 use crate::state::origin::PhantomPart;
 use crate::state::pathways::{self, AmongPairs};
 use crate::state::recipe::MediumRecipe;

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-pub use crate::jobs::session::{Found, RecoverableSession, Standing, ResultStorage};
+pub use crate::jobs::session::{Found, RecoverableSession, ResultStorage, Standing};
 
 /// What would leave the document behind.
 #[derive(Clone, PartialEq, Debug)]

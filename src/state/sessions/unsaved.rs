@@ -52,7 +52,7 @@ impl UnsavedPart {
     pub fn words(&self) -> String {
         match self {
             Self::Regions(n) => counted(*n, "region"),
-            Self::Layer { words, .. } => words.clone(),
+            Self::Layer { words: text, .. } => text.clone(),
             Self::Weights(n) => format!("Weights of the streamlines of {}", counted(*n, "layer")),
             Self::Pathways(n) => counted(*n, "kept pathway"),
             Self::Surface(0) => "The surface in Segment".to_owned(),
@@ -349,12 +349,12 @@ impl State {
 
     /// Layers that the last save stored as recipes alone, as far as they still would be.
     pub fn recipe_only_said(&self) -> Vec<RecipeOnly> {
-        let said = &self.session.saving.recipe_only;
-        if said.is_empty() {
+        let message = &self.session.saving.recipe_only;
+        if message.is_empty() {
             return Vec::new();
         }
         let mut all = self.recipe_only();
-        all.retain(|layer| said.contains(layer));
+        all.retain(|layer| message.contains(layer));
         all
     }
 
@@ -387,8 +387,8 @@ impl State {
     pub fn asks_before_leaving(&self) -> bool {
         let saving = &self.session.saving;
         // Whoever chose to store nothing knows.
-        let told = saving.file.is_none() || self.document.store == ResultStorage::Nothing;
-        self.is_dirty() || !told && !self.only_in_memory().is_empty()
+        let reported = saving.file.is_none() || self.document.store == ResultStorage::Nothing;
+        self.is_dirty() || !reported && !self.only_in_memory().is_empty()
     }
 }
 

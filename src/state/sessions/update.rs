@@ -6,7 +6,8 @@ mod later;
 use crate::io::Remark;
 use crate::jobs::Slot;
 use crate::jobs::session::{
-    Missing, Parser, ReadSession, RestoredLayers, SessionOutput, SessionRequest, Standing, ResultStorage,
+    Missing, Parser, ReadSession, RestoredLayers, ResultStorage, SessionOutput, SessionRequest,
+    Standing,
 };
 use crate::solvers::tensor_fit::FitMap;
 use crate::state::core::words::{counted, some_of};
@@ -16,7 +17,7 @@ use crate::state::origin::{Origin, Origins};
 use crate::state::session::{Message, RecentKind, Severity, Topic};
 use crate::state::sessions::saved::{self, SavedLayer, SavedOrigin};
 use crate::state::sessions::unsaved::{Base, InFiles, summed};
-use crate::state::sessions::{Changed, UnsavedAction, Opening, SessionAction};
+use crate::state::sessions::{Changed, Opening, SessionAction, UnsavedAction};
 use crate::state::streamlines::StreamlineRuntime;
 use crate::state::update::edit;
 use crate::state::{Document, Effect, State, View, tensors};
@@ -111,12 +112,12 @@ fn submit(effects: &mut Vec<Effect>, request: SessionRequest) {
 /// What a note says of kept results that are not here is true as long as they are not.
 pub fn follow(state: &mut State) {
     let of_away = |m: &&mut Message| m.topic == Some(Topic::Away);
-    let mut said = state.session.messages.iter_mut().filter(of_away).peekable();
-    if said.peek().is_none() {
+    let mut stated = state.session.messages.iter_mut().filter(of_away).peekable();
+    if stated.peek().is_none() {
         return;
     }
     match saved::away(&state.document) {
-        Some(now) => said.for_each(|message| message.text.clone_from(&now)),
+        Some(now) => stated.for_each(|message| message.text.clone_from(&now)),
         None => state.session.forget(Topic::Away),
     }
 }
@@ -291,9 +292,12 @@ pub fn event(state: &mut State, output: SessionOutput, wall_ms: f64, effects: &m
             tractogram,
             outcome,
         } => later::was_made_again(state, layer, tractogram, outcome, wall_ms),
-        SessionOutput::LeftBehind { found, held } => {
+        SessionOutput::LeftBehind {
+            found,
+            held: stored,
+        } => {
             state.session.saving.left_behind.extend(found);
-            state.session.saving.looks_again = held;
+            state.session.saving.looks_again = stored;
         }
         SessionOutput::Done => {}
     }
@@ -474,8 +478,8 @@ fn was_loaded(state: &mut State, restored: RestoredLayers, effects: &mut Vec<Eff
         ..
     } = opening;
     let origins = Origins::default();
-    let told = saved::snapshots(&origins, &content, &read, &restored, &absent);
-    let (snapshots, lacks, said) = (told.snapshots, told.lacks, told.said);
+    let reported = saved::snapshots(&origins, &content, &read, &restored, &absent);
+    let (snapshots, lacks, said) = (reported.snapshots, reported.lacks, reported.said);
     let own = |id: &u64| content.document.layers.iter().any(|l| l.id == *id);
     let restored = restored.into_iter().filter(|(id, _)| own(id)).collect();
     let absent = absent.into_iter().filter(|(id, _)| own(id)).collect();

@@ -54,15 +54,15 @@ fn same(of: &SavedDocument, a: &SavedLayer, other: &SavedDocument, b: &SavedLaye
 }
 
 /// Where a layer of one of the documents is read: there, or as that of an earlier document.
-fn source(content: &Content, number: usize, wanted: &SavedLayer) -> u64 {
+fn source(content: &Content, number: usize, requested: &SavedLayer) -> u64 {
     let of = documents(content).find(|(n, _)| *n == number);
     let Some((_, of)) = of else {
-        return key(number, wanted.id);
+        return key(number, requested.id);
     };
     let known = documents(content).take(number).find(|(_, document)| {
-        layer(document, wanted.id).is_some_and(|l| same(of, wanted, document, l))
+        layer(document, requested.id).is_some_and(|l| same(of, requested, document, l))
     });
-    key(known.map_or(number, |(n, _)| n), wanted.id)
+    key(known.map_or(number, |(n, _)| n), requested.id)
 }
 
 /// `layer 7`, or `snapshot 2 layer 7`.
@@ -130,7 +130,7 @@ pub fn restore(
     restored: &RestoredLayers,
     absent: &Missing,
 ) -> Restored {
-    let (mut lacks, mut said) = (Vec::new(), Vec::new());
+    let (mut lacks, mut message) = (Vec::new(), Vec::new());
     let mut snapshots = Vec::new();
     for (number, saved) in documents(content).skip(1) {
         let (mut mine, mut missing) = (RestoredLayers::new(), Missing::new());
@@ -144,7 +144,7 @@ pub fn restore(
         let built = read::build(origins, saved, read, mine, missing);
         let of = &content.snapshots[number - 1];
         let (document, name) = (built.document, of.name.clone());
-        said.extend(built.notes.into_iter().map(|note| (name.clone(), note)));
+        message.extend(built.notes.into_iter().map(|note| (name.clone(), note)));
         // What depends on something else comes after it.
         let left_out = document.left_out.iter().map(|l| l.what.words());
         let absent = document.absent.iter().map(|a| a.layer.name.clone());
@@ -165,15 +165,15 @@ pub fn restore(
     Restored {
         snapshots,
         lacks,
-        said,
+        said: message,
     }
 }
 
 /// The snapshot of a state whose tensors are not here yet.
 pub fn awaiting(snapshot: &Snapshot) -> bool {
     let document = &snapshot.document;
-    let wanted = document.wanted_fit();
-    wanted.is_some() && wanted.as_ref() != document.tensors.as_ref().map(|t| &t.key)
+    let requested = document.wanted_fit();
+    requested.is_some() && requested.as_ref() != document.tensors.as_ref().map(|t| &t.key)
 }
 
 /// A snapshot's document with what was live as a layer, and which one that is.

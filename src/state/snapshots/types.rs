@@ -1,7 +1,7 @@
 //! Snapshots: what was there once, to be compared with what is there now.
 
 use crate::solvers::curves::SeedOutcome;
-use crate::state::{Document, LayerId, CurveResult, Session, State};
+use crate::state::{CurveResult, Document, LayerId, Session, State};
 use std::sync::Arc;
 
 /// Layers, regions, parameters and the live result of a moment; nothing of it is copied, since data
@@ -40,8 +40,9 @@ impl Comparing {
     pub fn shows_missed(&self, now: Option<&CurveResult>) -> bool {
         let knows = |live: Option<&CurveResult>| {
             let output = live.map(|live| &live.output);
-            output
-                .is_some_and(|o| !o.missed.is_empty() || o.fates[SeedOutcome::MissedTargets as usize] == 0)
+            output.is_some_and(|o| {
+                !o.missed.is_empty() || o.fates[SeedOutcome::MissedTargets as usize] == 0
+            })
         };
         knows(now) && knows(self.with.live.as_ref())
     }

@@ -76,13 +76,18 @@ impl Display for Choice {
 }
 
 /// One command after the other: what makes the streamlines, and each step that keeps some of them.
-pub(in crate::state) fn selected(of: &Recipe, steps: &[Option<SelectionOptions>], out: &Path) -> String {
-    let (mut input, mut told, mut commands) = (PathBuf::from("all.trx"), String::new(), Vec::new());
+pub(in crate::state) fn selected(
+    of: &Recipe,
+    steps: &[Option<SelectionOptions>],
+    out: &Path,
+) -> String {
+    let (mut input, mut reported, mut commands) =
+        (PathBuf::from("all.trx"), String::new(), Vec::new());
     match of {
         Recipe::File(file) => input.clone_from(file),
         Recipe::FileAs { file, told: said } => {
             input.clone_from(file);
-            told = said.to_string();
+            reported = said.to_string();
         }
         made => commands.push(made.command_to(&input)),
     }
@@ -97,12 +102,12 @@ pub(in crate::state) fn selected(of: &Recipe, steps: &[Option<SelectionOptions>]
             }
         }
         commands.push(format!(
-            "arcuate select {} {}{}{told}",
+            "arcuate select {} {}{}{reported}",
             quoted(&input.to_string_lossy()),
             quoted(&output.to_string_lossy()),
             step.options
         ));
-        told.clear();
+        reported.clear();
         input = output;
     }
     commands.join(" && ")

@@ -4,9 +4,9 @@ pub(in crate::state) mod changes;
 pub mod edits;
 pub mod jobs;
 pub(in crate::state) mod reach;
+pub(in crate::state) mod runtime;
 pub mod tables;
 mod types;
 pub(in crate::state) mod update;
-pub(in crate::state) mod runtime;
 
 pub use types::*;

@@ -5,7 +5,7 @@ use crate::solvers::tensor_fit::FitMap;
 use crate::state::State;
 use crate::state::document::{Content, Document, Layer, LayerId};
 use crate::state::filter::WEIGHT;
-use crate::state::streamlines::{SameArc, ManualSelection, Column, Origin, StreamlineSelection};
+use crate::state::streamlines::{Column, ManualSelection, Origin, SameArc, StreamlineSelection};
 use std::sync::Arc;
 
 /// A layer's streamlines.

@@ -6,7 +6,7 @@ use crate::solvers::connectivity::Connectome;
 use crate::solvers::tractogram::profile::{Profile, Sense};
 use crate::state::LayerId;
 use crate::state::session::StopFilterKey;
-use crate::state::streamlines::{SameArc, How, Live, LiveKey, StreamlineRules, RegionRule};
+use crate::state::streamlines::{How, Live, LiveKey, RegionRule, SameArc, StreamlineRules};
 use std::sync::Arc;
 
 /// What the values of a column are of.

@@ -1,11 +1,11 @@
 //! What is asked about the streamlines of a layer: which of them, their values, what they connect; and
 //! rulers on slices.
 
-pub use crate::state::core::live::{SameArc, Live, LiveKey};
+pub use crate::state::core::live::{Live, LiveKey, SameArc};
 pub use crate::state::streamlines::reach::lines_of;
 pub use crate::state::streamlines::runtime::{
-    ManualSelection, ColumnKey, ConnectKey, Connected, OrderKey, Origin, ProfileKey, Profiled, Same,
-    SelectionKey, StreamlineSelection, StreamlineRuntime,
+    ColumnKey, ConnectKey, Connected, ManualSelection, OrderKey, Origin, ProfileKey, Profiled,
+    Same, SelectionKey, StreamlineRuntime, StreamlineSelection,
 };
 
 use crate::data::Role;

@@ -2,11 +2,11 @@
 
 pub(in crate::state) mod apart;
 mod asked;
-pub(in crate::state) mod select_manually;
 pub(in crate::state) mod edits;
 pub(in crate::state) mod follow;
 mod measure;
 mod save;
+pub(in crate::state) mod select_manually;
 
 use crate::state::action::Phase;
 pub use crate::state::streamlines::update::asked::{asked, sifted};
@@ -27,14 +27,18 @@ pub fn act(state: &mut State, action: BundleAction, effects: &mut Vec<Effect>) {
         BundleAction::DeleteChosen => edits::delete_chosen(state, effects),
         BundleAction::Pick {
             screen,
-            wanted,
+            wanted: requested,
             how,
-        } => select_manually::pick(state, screen, wanted, how, effects),
-        BundleAction::Choose { lines, how, anchor } => select_manually::lines(state, &lines, how, anchor),
+        } => select_manually::pick(state, screen, requested, how, effects),
+        BundleAction::Choose { lines, how, anchor } => {
+            select_manually::lines(state, &lines, how, anchor)
+        }
         BundleAction::ChooseAll => select_manually::all(state),
         BundleAction::ChooseOthers => select_manually::others(state),
         BundleAction::ChooseNone => state.session.bundle.chosen = None,
-        BundleAction::ChoosePair { row, column, how } => select_manually::pair(state, row, column, how),
+        BundleAction::ChoosePair { row, column, how } => {
+            select_manually::pair(state, row, column, how)
+        }
         BundleAction::SetImages(images) => {
             set(state, "Columns of the table", Phase::Done, |b| {
                 b.images = images

@@ -6,7 +6,7 @@ use crate::state::document::{Content, LayerId};
 use crate::state::origin::Origin;
 use crate::state::tensors::jobs::CompareTensors;
 use crate::state::update::edit;
-use crate::state::{Effect, State, Reading, tensors};
+use crate::state::{Effect, Reading, State, tensors};
 use std::sync::Arc;
 
 /// Compares the ways to read what was opened, where it may be tensors and nothing else gives any.
@@ -58,15 +58,15 @@ pub fn read(
     if dwi.frames != TensorLayout::VOLUMES || dwi.tensors == layout {
         return;
     }
-    let told = match state.document.origin(&found) {
+    let reported = match state.document.origin(&found) {
         Origin::File { reading, .. } => reading.clone(),
         _ => Reading::default(),
     };
-    let told = Reading {
+    let reported = Reading {
         tensors: layout,
-        ..told
+        ..reported
     };
-    let origin = Origin::opened(path.clone(), told);
+    let origin = Origin::opened(path.clone(), reported);
     let content = Content::Scan {
         dwi: dwi.with_tensors(layout),
         gradients: gradients.clone(),

@@ -36,22 +36,22 @@ pub struct Fitted<'a> {
 /// wants any more.
 pub fn fit(state: &mut State, effects: &mut Vec<Effect>) {
     let document = &state.document;
-    let wanted = document.wanted_fit();
+    let requested = document.wanted_fit();
     let there = document.tensors.as_ref().map(|t| &t.key);
-    if wanted.is_none() || wanted.as_ref() == there {
+    if requested.is_none() || requested.as_ref() == there {
         if state.session.fitting.take().is_some() {
             effects.push(Effect::Cancel(FIT));
         }
         return;
     }
-    if state.session.fitting == wanted {
+    if state.session.fitting == requested {
         return;
     }
     let Some(request) = request(document) else {
         return;
     };
     effects.push(Effect::submit(request));
-    state.session.fitting = wanted;
+    state.session.fitting = requested;
 }
 
 /// Asks for the tensors of the snapshot that is compared with, which a session does not keep, where they
@@ -274,7 +274,7 @@ impl Put<'_> {
     /// Makes a layer, or gives the one of that name new content; each call takes one id.
     fn layer(
         &mut self,
-        wanted: bool,
+        requested: bool,
         name: &str,
         content: impl FnOnce() -> Content,
         display: impl FnOnce() -> Display,
@@ -282,7 +282,7 @@ impl Put<'_> {
     ) {
         let id = LayerId(self.next_id);
         self.next_id += 1;
-        if !wanted {
+        if !requested {
             return;
         }
         let document = &mut *self.document;

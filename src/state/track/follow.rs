@@ -21,13 +21,17 @@ pub fn follow(state: &mut State, effects: &mut Vec<Effect>) {
 
 fn stopped(state: &mut State, effects: &mut Vec<Effect>) {
     let live = state.session.live.as_ref();
-    let wanted = state.view.stop.zip(live).map(|(reason, live)| StopFilterKey {
-        of: [live.output.kept.id(), live.output.missed.id()],
-        reason,
-    });
+    let requested = state
+        .view
+        .stop
+        .zip(live)
+        .map(|(reason, live)| StopFilterKey {
+            of: [live.output.kept.id(), live.output.missed.id()],
+            reason,
+        });
     let curves = live.map(|live| [&live.output.kept, &live.output.missed].map(Tractogram::clone));
-    let asked = state.session.bundle.stopped.ask(wanted);
-    let (Some(StopFilterKey { reason, .. }), Some(curves)) = (asked, curves) else {
+    let query = state.session.bundle.stopped.ask(requested);
+    let (Some(StopFilterKey { reason, .. }), Some(curves)) = (query, curves) else {
         return;
     };
     if curves.iter().map(|c| c.points.len()).sum::<usize>() > AT_ONCE {

@@ -10,7 +10,7 @@ use crate::state::core::words::{THIN, count};
 use crate::state::document::{Content, Display, Layer, LayerId, Method};
 use crate::state::files::jobs::{SaveTractogram, SaveWithValues};
 use crate::state::origin::Origin;
-use crate::state::session::{CurveKey, TourStep, Severity};
+use crate::state::session::{CurveKey, Severity, TourStep};
 use crate::state::streamlines::Column;
 use crate::state::track::jobs::LIVE;
 use crate::state::track::jobs::streamlines::{TrackStreamlines, TrackWholeBrain};
@@ -26,10 +26,10 @@ const NOT_FINAL: &str = "What is shown is not the full result of the controls as
 pub fn whole_brain_done(
     state: &mut State,
     output: Arc<curves::Output>,
-    asked: &CurveKey,
+    requested: &CurveKey,
     wall_ms: f64,
 ) {
-    let Some(made) = recipes::made(&state.document, asked, Cut::All) else {
+    let Some(made) = recipes::made(&state.document, requested, Cut::All) else {
         state.session.notify(
             Severity::Information,
             "The tensors changed while the whole brain was tracked, so its streamlines were \

@@ -105,7 +105,7 @@ pub fn shot(
         sharpening: shot.medium.sharpening,
         precision: job.precision,
     };
-    let asked = CurveKey {
+    let requested = CurveKey {
         field: shot.medium.field.id(),
         regions: job.regions.clone(),
         curves: CurveParams::Rays(medium, job.params.clone()),
@@ -116,7 +116,7 @@ pub fn shot(
     state.session.rays_passed = Some(shot.measures.len() as f64 / rays.max(1.0));
     let repaired = shot.medium.repaired;
     let tensors = state.document.tensors.as_ref();
-    if tensors.is_some_and(|t| t.field.id() == asked.field) {
+    if tensors.is_some_and(|t| t.field.id() == requested.field) {
         state.session.medium = Some((medium, shot.medium));
     }
     let output = Arc::new(shot.output);
@@ -126,7 +126,7 @@ pub fn shot(
     if let Some(before) = before.filter(|_| job.coarse) {
         range = (range.0.min(before.range.0), range.1.max(before.range.1));
     }
-    let Some(mut live) = track::update::taken_in(state, output, asked, job.cut, wall_ms) else {
+    let Some(mut live) = track::update::taken_in(state, output, requested, job.cut, wall_ms) else {
         return;
     };
     live.rays = Some(RayResult {
@@ -184,14 +184,14 @@ pub fn follow_cut(state: &mut State, effects: &mut Vec<Effect>) {
 /// Takes in the rays that a cut left, unless others were shot. Where the cut has moved on they are
 /// still nearer to it than what is shown, unless that is up to date.
 pub fn ranked(state: &mut State, all: DataId, cut: Cut, kept: Tractogram, least: Option<f32>) {
-    let wanted = state.document.rays.cut;
+    let requested = state.document.rays.cut;
     let Some(live) = &mut state.session.live else {
         return;
     };
     let Some(rays) = live.rays.as_mut().filter(|r| r.all.id() == all) else {
         return;
     };
-    if cut != wanted && rays.cut == wanted {
+    if cut != requested && rays.cut == requested {
         return;
     }
     (rays.cut, rays.least) = (cut, least);

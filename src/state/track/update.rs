@@ -31,11 +31,11 @@ fn asked_of(document: &Document) -> impl Iterator<Item = &Arc<Region>> {
 }
 
 /// The recipe of streamlines or rays; `None` where the tensors are not those of the document.
-pub fn recipe(document: &Document, asked: &CurveKey, cut: Cut) -> Option<Recipe> {
-    let fit = fit_recipe(document, fit_of(document, asked.field)?)?;
-    Some(match document.specs(&asked.regions) {
+pub fn recipe(document: &Document, requested: &CurveKey, cut: Cut) -> Option<Recipe> {
+    let fit = fit_recipe(document, fit_of(document, requested.field)?)?;
+    Some(match document.specs(&requested.regions) {
         Err(Unfiled(region)) => Recipe::NoCommand { region },
-        Ok(regions) => curves_recipe(fit, regions, asked.curves.clone(), cut),
+        Ok(regions) => curves_recipe(fit, regions, requested.curves.clone(), cut),
     })
 }
 
@@ -63,36 +63,39 @@ pub fn exported(state: &mut State, path: &std::path::Path) {
 }
 
 /// Whether live curves are those of the document as it is.
-pub fn is_current(document: &Document, asked: &CurveKey) -> bool {
+pub fn is_current(document: &Document, query: &CurveKey) -> bool {
     let same = |(a, b): (&Arc<Region>, &Region)| Arc::ptr_eq(&a.shape, &b.shape);
     let seeded = document.regions.iter().any(|r| r.role == Role::Seed);
-    let wanted = match &asked.curves {
+    let requested = match &query.curves {
         CurveParams::Streamlines(params) => {
-            *params == crate::state::track::update::params(document, asked.coarse)
+            *params == crate::state::track::update::params(document, query.coarse)
         }
         CurveParams::Rays(medium, params) => {
-            let mut wanted = document.rays.params.clone();
-            if asked.coarse {
-                wanted.walk.seeding = params.walk.seeding;
+            let mut requested = document.rays.params.clone();
+            if query.coarse {
+                requested.walk.seeding = params.walk.seeding;
             }
-            *medium == document.rays.medium && *params == wanted
+            *medium == document.rays.medium && *params == requested
         }
     };
-    alike(document, asked) && seeded && asked_of(document).zip(&asked.regions).all(same) && wanted
+    alike(document, query)
+        && seeded
+        && asked_of(document).zip(&query.regions).all(same)
+        && requested
 }
 
 /// Whether live curves are of the document's tensors, method and regions, which may have been moved
 /// since.
-fn alike(document: &Document, asked: &CurveKey) -> bool {
-    let method = match asked.curves {
+fn alike(document: &Document, requested: &CurveKey) -> bool {
+    let method = match requested.curves {
         CurveParams::Streamlines(_) => Method::Streamlines,
         CurveParams::Rays(..) => Method::Rays,
     };
     let same = |(a, b): (&Arc<Region>, &Region)| (a.id, a.role) == (b.id, b.role);
-    document.tensors.as_ref().map(|t| t.field.id()) == Some(asked.field)
+    document.tensors.as_ref().map(|t| t.field.id()) == Some(requested.field)
         && method == document.method
-        && asked.regions.len() == asked_of(document).count()
-        && asked_of(document).zip(&asked.regions).all(same)
+        && requested.regions.len() == asked_of(document).count()
+        && asked_of(document).zip(&requested.regions).all(same)
 }
 
 /// The live result that arrived makes. `None` for what is out of date: newer curves were asked for,
@@ -100,19 +103,19 @@ fn alike(document: &Document, asked: &CurveKey) -> bool {
 pub fn taken_in(
     state: &mut State,
     output: Arc<curves::Output>,
-    asked: CurveKey,
+    requested: CurveKey,
     cut: Cut,
     wall_ms: f64,
 ) -> Option<CurveResult> {
     let document = &state.document;
-    let lags = asked.coarse && state.session.unsettled && alike(document, &asked);
-    if !(is_current(document, &asked) || lags) {
+    let lags = requested.coarse && state.session.unsettled && alike(document, &requested);
+    if !(is_current(document, &requested) || lags) {
         return None;
     }
-    let recipe = recipe(document, &asked, cut)?;
+    let recipe = recipe(document, &requested, cut)?;
     let seeds = output.fates.iter().sum::<u64>() as usize;
     let kept = counted(output.kept.len(), "streamline");
-    let (made, what, min_fa) = match &asked.curves {
+    let (made, what, min_fa) = match &requested.curves {
         CurveParams::Streamlines(params) => (
             format!("{kept} from {}", counted(seeds, "seed")),
             "streamline",
@@ -123,7 +126,7 @@ pub fn taken_in(
     // A task that does not show the curves has no status about them.
     if state.view.task.shows_live() {
         let why = none_started(&output, min_fa, &mask::name_of(document));
-        let said = match why {
+        let message = match why {
             None if seeds == 0 => format!("No {what} started: no seed point was drawn"),
             None => format!("{made} in {}", took(wall_ms)),
             Some(why) => {
@@ -131,26 +134,31 @@ pub fn taken_in(
                 format!("No {what} started from {from}: {why}")
             }
         };
-        state.session.follows(said.clone());
+        state.session.follows(message.clone());
         // Without the undone step before it, which another task does not show.
-        state.session.status_about.live = Some(said);
+        state.session.status_about.live = Some(message);
     }
-    let targets = asked.regions.iter().filter(|r| r.role == Role::Target);
+    let targets = requested.regions.iter().filter(|r| r.role == Role::Target);
     Some(CurveResult {
         output,
-        coarse: asked.coarse,
+        coarse: requested.coarse,
         seeds,
         wall_ms,
         recipe,
         targets: targets.map(|r| r.id).collect(),
-        asked,
+        asked: requested,
         rays: None,
     })
 }
 
 /// Takes in the streamlines of the regions.
-pub fn live_done(state: &mut State, output: Arc<curves::Output>, asked: CurveKey, wall_ms: f64) {
-    if let Some(live) = taken_in(state, output, asked, Cut::All, wall_ms) {
+pub fn live_done(
+    state: &mut State,
+    output: Arc<curves::Output>,
+    requested: CurveKey,
+    wall_ms: f64,
+) {
+    if let Some(live) = taken_in(state, output, requested, Cut::All, wall_ms) {
         state.session.live = Some(live);
     }
 }
@@ -244,17 +252,17 @@ pub fn look_at(state: &mut State, task: Task, effects: &mut Vec<Effect>) {
             .status_about
             .live
             .take()
-            .is_some_and(|said| said == state.session.status)
+            .is_some_and(|message| message == state.session.status)
         {
             state.session.status.clear();
         }
     }
-    if let Some((_, said)) = state
+    if let Some((_, message)) = state
         .session
         .status_about
         .task
         .take_if(|(of, _)| *of != task)
-        && said == state.session.status
+        && message == state.session.status
     {
         state.session.status.clear();
     }

@@ -22,14 +22,14 @@ pub use crate::state::pathways::update::{find as find_pathway, told as pathway_r
 use crate::state::regions::drawing::grid_of;
 use crate::state::regions::update::change_all;
 pub use crate::state::segment::update::{now as segmented_now, told as segment_recipe};
-use crate::state::session::{RecentExports, TourStep, Severity};
+use crate::state::session::{RecentExports, Severity, TourStep};
 pub use crate::state::sessions::update::is_session;
 pub use crate::state::streamlines::update::{asked as asked_recipe, sifted as sifted_recipe};
 pub use crate::state::track::kept::losses;
 use crate::state::view::{Layout, Pane, Slab, SliceCamera, Task, View};
 use crate::state::{
-    Camera, Content, Document, Layer, LayerId, UnsavedAction, Recipe, State, Reading, density, device,
-    files, filter, pathways, pictures, regions, sampling, segment, sessions, snapshots,
+    Camera, Content, Document, Layer, LayerId, Reading, Recipe, State, UnsavedAction, density,
+    device, files, filter, pathways, pictures, regions, sampling, segment, sessions, snapshots,
     streamlines, tensors, track,
 };
 pub use basis::remake;
@@ -74,9 +74,12 @@ fn skip_done(state: &mut State) {
 fn apply(state: &mut State, action: Action, effects: &mut Vec<Effect>) {
     match action {
         Action::Open(paths) => open(state, paths, effects),
-        Action::OpenAs { path, told } => {
+        Action::OpenAs {
+            path,
+            told: reported,
+        } => {
             state.session.forget_failures(Slot::Load);
-            effects.push(Effect::submit(OpenFile::with_reading(path, told)));
+            effects.push(Effect::submit(OpenFile::with_reading(path, reported)));
         }
         Action::OpenDemo { guide } => {
             sessions::update::leave(state, UnsavedAction::Demo { guide }, effects);
@@ -241,8 +244,11 @@ fn apply(state: &mut State, action: Action, effects: &mut Vec<Effect>) {
 
         Action::Make { source, phase } => regions::make::set(state, source, phase, effects),
         Action::CountLabels(layer) => regions::make::count_labels(state, layer, effects),
-        Action::RegionsFromLabels { wanted, role } => {
-            regions::make::from_labels(state, wanted, role, effects);
+        Action::RegionsFromLabels {
+            wanted: requested,
+            role,
+        } => {
+            regions::make::from_labels(state, requested, role, effects);
         }
         Action::Bundle(action) => streamlines::update::act(state, action, effects),
         Action::SetDrawing(settings) => state.view.drawing = settings,
@@ -295,7 +301,10 @@ fn apply(state: &mut State, action: Action, effects: &mut Vec<Effect>) {
         Action::TrackWholeBrain => track::kept::whole_brain(state, effects),
         Action::Retrack => track::update::retrack(state, false, effects),
         Action::KeepTracks => track::kept::keep(state),
-        Action::MapDensity { layer, wanted } => density::update::map(state, layer, wanted, effects),
+        Action::MapDensity {
+            layer,
+            wanted: requested,
+        } => density::update::map(state, layer, requested, effects),
 
         Action::Sample(action) => sampling::update::act(state, action, effects),
         Action::Pathway(action) => pathways::update::act(state, action, effects),
@@ -490,11 +499,11 @@ fn open_colours(state: &mut State, table: PathBuf, effects: &mut Vec<Effect>) {
         });
     match chosen.and_then(|l| l.path.clone()) {
         Some(path) => {
-            let told = Reading {
+            let reported = Reading {
                 colours: Some(table),
                 ..Reading::default()
             };
-            effects.push(Effect::submit(OpenFile::with_reading(path, told)));
+            effects.push(Effect::submit(OpenFile::with_reading(path, reported)));
         }
         None => state.session.notify(
             Severity::Error,

@@ -43,13 +43,13 @@ pub fn show(
     let place = beside_settings(ui, |ui| connectivity::show(ui, state, lines, actions));
     let working = &state.session.bundle.connect;
     let Some((_, found)) = working.shown() else {
-        let words = match (state.label_map().is_some(), working.has_failed()) {
+        let text = match (state.label_map().is_some(), working.has_failed()) {
             (false, _) if connectivity::maps(state).next().is_none() => "No label map is open",
             (false, _) => "Choose a label map",
             (true, true) => "There is no matrix: the message says why",
             (true, false) => "Looking at the ends of the streamlines…",
         };
-        return empty(ui, place, words);
+        return empty(ui, place, text);
     };
     let shown = match state.document.bundle.connect.shown {
         Shown::Value if found.connectome.value.is_empty() => Shown::Count,
@@ -226,15 +226,15 @@ fn sentence(state: &State, found: &Connected, row: usize, column: usize) -> Stri
         return format!("{pair}: nothing");
     }
     let mm = format::with_unit(&format::fixed(f64::from(c.length_mm[at]), 0), "mm");
-    let mut words = format!(
+    let mut text = format!(
         "{pair}: {}, {mm}",
         counted(c.count[at] as usize, "streamline")
     );
     if let (Some(value), Some(column)) = (c.value.get(at), &state.document.bundle.connect.value) {
         let value = format::significant(f64::from(*value));
-        words += &format!(", {} {value}", state.column_name(column));
+        text += &format!(", {} {value}", state.column_name(column));
     }
-    words
+    text
 }
 
 fn square(
@@ -262,9 +262,9 @@ fn square(
         let of = |v: f32| ((v / step).max(0.0) as usize).min(n - 1);
         (of(at.y - square.top()), of(at.x - square.left()))
     };
-    let words = scale_words(state, shown, picture.ends);
+    let caption = scale_words(state, shown, picture.ends);
     response.widget_info(|| {
-        let label = format!("Matrix of {n} labels, {words}");
+        let label = format!("Matrix of {n} labels, {caption}");
         WidgetInfo::labeled(Role::Image, true, label)
     });
     let below = Rect::from_min_max(
@@ -280,7 +280,7 @@ fn square(
         .map(cell);
     let (text, ink) = match hovered {
         Some((row, column)) => (sentence(state, found, row, column), p.t1),
-        None => (words, p.t3),
+        None => (caption, p.t3),
     };
     paint::left(
         ui.painter(),

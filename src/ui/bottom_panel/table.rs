@@ -241,7 +241,9 @@ fn filter(
                 column: column.clone(),
                 low,
                 high,
-                counting: sieve.limit(column).map_or(PointStatistic::Mean, |l| l.counting),
+                counting: sieve
+                    .limit(column)
+                    .map_or(PointStatistic::Mean, |l| l.counting),
             };
             let sieve = sieve.limited(limit);
             actions.push(Action::Bundle(BundleAction::SetSieve {
@@ -250,8 +252,8 @@ fn filter(
             }));
         }
         None => {
-            let words = format!("\"{typed}\" is no range, expected one as 0.2–0.5, 0.2.. or ..0.5");
-            crate::ui::widgets::notice::say(ui, place, words);
+            let text = format!("\"{typed}\" is no range, expected one as 0.2–0.5, 0.2.. or ..0.5");
+            crate::ui::widgets::notice::say(ui, place, text);
         }
     }
 }

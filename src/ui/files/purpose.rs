@@ -9,8 +9,8 @@ use crate::state::session::RecentExports;
 use crate::state::streamlines::Drawer;
 use crate::state::update::is_session;
 use crate::state::{
-    Action, BundleAction, Content, LayerId, UnsavedAction, Look, Pane, SaveLabels, SaveMasks,
-    SegmentAction, SessionAction, Shot, State, Turn, Values,
+    Action, BundleAction, Content, LayerId, Look, Pane, SaveLabels, SaveMasks, SegmentAction,
+    SessionAction, Shot, State, Turn, UnsavedAction, Values,
 };
 use crate::ui::format;
 use std::path::{Path, PathBuf};
@@ -98,7 +98,7 @@ impl PathPurpose {
 
     /// Where values go beside streamlines of this name, each in words.
     pub(super) fn beside(&self, path: &Path) -> Vec<(String, PathBuf)> {
-        let beside = match self {
+        let adjacent = match self {
             Self::Tracks {
                 values,
                 filtered: false,
@@ -108,8 +108,8 @@ impl PathPurpose {
             Self::Filter(FilterFile::Kept | FilterFile::All, values) => values.named(path),
             _ => Vec::new(),
         };
-        let said = beside.into_iter().map(|b| (Values::words(&b), b.path));
-        said.collect()
+        let message = adjacent.into_iter().map(|b| (Values::words(&b), b.path));
+        message.collect()
     }
 
     /// Of the streamlines that are weighed.

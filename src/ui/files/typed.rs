@@ -79,8 +79,8 @@ fn home() -> Option<PathBuf> {
 
 /// Absolute paths as typed: `;` separates, `~/` is the home folder, quotes are dropped.
 pub fn typed_paths(text: &str, folder: &Path) -> Vec<PathBuf> {
-    let words = text.split(';').map(|w| w.trim().trim_matches(['"', '\'']));
-    words
+    let sentence = text.split(';').map(|w| w.trim().trim_matches(['"', '\'']));
+    sentence
         .filter(|w| !w.is_empty())
         .map(|w| match (w.strip_prefix("~/"), home()) {
             (Some(rest), Some(home)) => home.join(rest),
@@ -97,8 +97,8 @@ pub fn values_of(purpose: &PathPurpose, path: &Path) -> Vec<String> {
         PathPurpose::Filter(FilterFile::Kept | FilterFile::All, _) => false,
         _ => return Vec::new(),
     };
-    let beside = purpose.beside(path);
-    let mut lines: Vec<String> = beside
+    let adjacent = purpose.beside(path);
+    let mut lines: Vec<String> = adjacent
         .iter()
         .map(|(words, path)| {
             let name = path.file_name().unwrap_or_default();

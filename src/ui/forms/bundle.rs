@@ -5,7 +5,7 @@ use crate::data::tractogram::LENGTH;
 use crate::data::{DataId, Tractogram};
 use crate::solvers::curves::StopReason;
 use crate::solvers::tractogram::selection::PointStatistic;
-use crate::state::streamlines::{Column, ColumnKey, Drawer, Limit, StreamlineRules, RegionRule};
+use crate::state::streamlines::{Column, ColumnKey, Drawer, Limit, RegionRule, StreamlineRules};
 use crate::state::{Action, BundleAction, Layer, LayerId, Phase, State, Tool};
 use crate::ui::theme::{self, size, space};
 use crate::ui::widgets::button::{Button, segmented};
@@ -78,8 +78,8 @@ fn chosen(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
         "Click a streamline in any view, or drag around several; Shift adds, Ctrl removes (K)";
     slider::label(ui, columns.label, "Choose by mouse", help);
     let picking = state.view.tool == Tool::Pick;
-    let words = ["Off", "On"];
-    if let Some(i) = segmented(ui, columns.wide, "Choose", &words, usize::from(picking)) {
+    let text = ["Off", "On"];
+    if let Some(i) = segmented(ui, columns.wide, "Choose", &text, usize::from(picking)) {
         let tool = if i == 1 { Tool::Pick } else { Tool::Crosshair };
         actions.push(Action::SetTool(tool));
     }
@@ -123,7 +123,7 @@ fn below(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
     // Four words need more than the usual room.
     let mut row = columns.wide;
     row.min.x = columns.label.left() + 48.0;
-    let words = ["Off", "Table", "Profile", "Matrix"];
+    let text = ["Off", "Table", "Profile", "Matrix"];
     let all = [
         None,
         Some(Drawer::Table),
@@ -134,7 +134,7 @@ fn below(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
         .iter()
         .position(|d| *d == state.view.drawer)
         .unwrap_or(0);
-    if let Some(i) = segmented(ui, row, "Below the views", &words, now) {
+    if let Some(i) = segmented(ui, row, "Below the views", &text, now) {
         actions.push(Action::Bundle(BundleAction::Open(all[i])));
     }
 }
@@ -179,9 +179,9 @@ fn filter(
     group(ui, lines, &sieve, &mut set);
     stop(ui, lines, &sieve, &mut set);
     at_most(ui, lines, &sieve, &mut set);
-    let words = ["What passes", "What fails"];
+    let text = ["What passes", "What fails"];
     let help = "Show the streamlines that meet the rules, or those that do not";
-    if let Some(i) = segment_row(ui, "Show", help, &words, usize::from(sieve.invert)) {
+    if let Some(i) = segment_row(ui, "Show", help, &text, usize::from(sieve.invert)) {
         let invert = i == 1;
         set(StreamlineRules { invert, ..sieve }, Phase::Done);
     }
@@ -210,7 +210,12 @@ fn filter(
 }
 
 /// A row for each region: how it counts.
-fn regions(ui: &mut Ui, state: &State, sieve: &StreamlineRules, set: &mut impl FnMut(StreamlineRules, Phase)) {
+fn regions(
+    ui: &mut Ui,
+    state: &State,
+    sieve: &StreamlineRules,
+    set: &mut impl FnMut(StreamlineRules, Phase),
+) {
     /// Of more those that count.
     const ROWS: usize = 8;
     let all = &state.document.regions;
@@ -264,9 +269,9 @@ fn regions(ui: &mut Ui, state: &State, sieve: &StreamlineRules, set: &mut impl F
             "Regions that play no part are not listed; their role makes them count",
         );
     }
-    let words = ["Anywhere", "With an end"];
+    let text = ["Anywhere", "With an end"];
     let help = "Where a streamline has to meet the regions that it goes through";
-    if let Some(i) = segment_row(ui, "Meets", help, &words, usize::from(sieve.by_ends)) {
+    if let Some(i) = segment_row(ui, "Meets", help, &text, usize::from(sieve.by_ends)) {
         let by_ends = i == 1;
         set(
             StreamlineRules {
@@ -355,12 +360,14 @@ fn counting(
     name: &str,
     set: &mut impl FnMut(StreamlineRules, Phase),
 ) {
-    let words = ["Mean", "Any", "All"];
+    let text = ["Mean", "Any", "All"];
     let help = "Which value must lie in the range: the mean along the streamline, that of at least one point, \
                 or those of all points";
-    let now = PointStatistic::ALL.iter().position(|c| *c == limit.counting);
+    let now = PointStatistic::ALL
+        .iter()
+        .position(|c| *c == limit.counting);
     let title = format!("{name} counts by");
-    if let Some(i) = segment_row(ui, &title, help, &words, now.unwrap_or(0)) {
+    if let Some(i) = segment_row(ui, &title, help, &text, now.unwrap_or(0)) {
         let counting = PointStatistic::ALL[i];
         let limit = Limit {
             counting,
@@ -405,7 +412,12 @@ pub fn extent(
 }
 
 /// One of the file's groups alone.
-fn group(ui: &mut Ui, lines: &Tractogram, sieve: &StreamlineRules, set: &mut impl FnMut(StreamlineRules, Phase)) {
+fn group(
+    ui: &mut Ui,
+    lines: &Tractogram,
+    sieve: &StreamlineRules,
+    set: &mut impl FnMut(StreamlineRules, Phase),
+) {
     if lines.groups.is_empty() {
         return;
     }
@@ -458,7 +470,12 @@ pub fn reasons(ui: &mut Ui, now: Option<StopReason>) -> Option<Option<StopReason
     chosen
 }
 
-fn stop(ui: &mut Ui, lines: &Tractogram, sieve: &StreamlineRules, set: &mut impl FnMut(StreamlineRules, Phase)) {
+fn stop(
+    ui: &mut Ui,
+    lines: &Tractogram,
+    sieve: &StreamlineRules,
+    set: &mut impl FnMut(StreamlineRules, Phase),
+) {
     let known = |name: &str| lines.per_streamline.contains_key(name);
     if !(known("stop_start") || known("stop_end")) {
         return;
@@ -477,20 +494,25 @@ fn stop(ui: &mut Ui, lines: &Tractogram, sieve: &StreamlineRules, set: &mut impl
     }
 }
 
-fn at_most(ui: &mut Ui, lines: &Tractogram, sieve: &StreamlineRules, set: &mut impl FnMut(StreamlineRules, Phase)) {
+fn at_most(
+    ui: &mut Ui,
+    lines: &Tractogram,
+    sieve: &StreamlineRules,
+    set: &mut impl FnMut(StreamlineRules, Phase),
+) {
     let all = lines.len().max(2) as f64;
-    let usual = (all / 10.0).ceil().clamp(1.0, 10_000.0);
-    let now = sieve.at_most.map_or(usual, |n| n as f64);
+    let default_value = (all / 10.0).ceil().clamp(1.0, 10_000.0);
+    let now = sieve.at_most.map_or(default_value, |n| n as f64);
     let row = SliderRow::new("At most", now, 1.0..=all)
         .logarithmic()
         .decimals(0)
-        .default(usual)
+        .default(default_value)
         .limits(0.0..=1e9)
         .switch(sieve.at_most.is_some(), "all that pass")
         .help("Number of passing streamlines to draw at random; the same ones every time");
     let (at_most, phase) = match row.show(ui) {
         Some(Change::To(n, phase)) => (Some(n as usize), phase),
-        Some(Change::Switched(on)) => (on.then_some(usual as usize), Phase::Done),
+        Some(Change::Switched(on)) => (on.then_some(default_value as usize), Phase::Done),
         None => return,
     };
     set(

@@ -9,10 +9,10 @@ mod results;
 use crate::state::filter::jobs::FIT_WEIGHTS;
 use crate::state::filter::{FilterAction, FilterFile};
 use crate::state::{Action, Severity, State};
-use crate::ui::files::{Place, PathPurpose, suggestion};
+use crate::ui::files::{PathPurpose, Place, suggestion};
 use crate::ui::theme;
 use crate::ui::widgets::button::Button;
-use crate::ui::widgets::note::{NoteResponse, Note};
+use crate::ui::widgets::note::{Note, NoteResponse};
 use crate::ui::widgets::{menu, section};
 use crate::ui::{Memory, icons, panels};
 use egui::{Rect, Ui, vec2};
@@ -76,8 +76,8 @@ fn refusals(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
         return;
     }
     // What the scan does not determine is said beside its switch.
-    let said = state.document.undetermined_model().is_some();
-    if let Some(why) = state.cannot_filter().filter(|_| !said) {
+    let message = state.document.undetermined_model().is_some();
+    if let Some(why) = state.cannot_filter().filter(|_| !message) {
         Note::new(p, Severity::Warning, &why).show(ui);
     }
     if let Some(why) = &state.session.filter.failed {
@@ -108,9 +108,9 @@ pub fn foot(
     let why = state.cannot_filter();
     let weighed = weighs(state);
     // Run and Stop stay where they are: the second click of a double click on one is never for the other.
-    let words = if weighed { "Run again" } else { "Run" };
+    let text = if weighed { "Run again" } else { "Run" };
     let why_not = running.then_some("It runs").or(why.as_deref());
-    let run = Button::primary(words).icon(icons::PLAY).disabled(why_not);
+    let run = Button::primary(text).icon(icons::PLAY).disabled(why_not);
     let run = run.hint(match weighed {
         true => "Continue from the last weights (Space)",
         false => "Space",

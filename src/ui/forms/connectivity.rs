@@ -117,17 +117,17 @@ pub fn show(ui: &mut Ui, state: &State, lines: &Tractogram, actions: &mut Vec<Ac
             ..settings.clone()
         });
     }
-    let words = ["Count", "Length", "Value"];
-    let words = match settings.value {
-        Some(_) => &words[..],
-        None => &words[..2],
+    let text = ["Count", "Length", "Value"];
+    let text = match settings.value {
+        Some(_) => &text[..],
+        None => &text[..2],
     };
     let now = Shown::ALL
         .iter()
         .position(|s| *s == settings.shown)
         .unwrap_or(0);
     let help = "What the colours of the matrix show";
-    if let Some(i) = segment_row(ui, "Matrix of", help, words, now) {
+    if let Some(i) = segment_row(ui, "Matrix of", help, text, now) {
         set(ConnectSettings {
             shown: Shown::ALL[i],
             ..settings.clone()

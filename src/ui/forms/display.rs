@@ -7,7 +7,7 @@ use crate::state::document::LineColouring;
 use crate::state::filter::WEIGHT;
 use crate::state::origin::Origin;
 use crate::state::{
-    Action, Content, Display, Layer, Pane, Phase, Slab, Space, State, Reading, View, defaults,
+    Action, Content, Display, Layer, Pane, Phase, Reading, Slab, Space, State, View, defaults,
 };
 use crate::ui::Memory;
 use crate::ui::theme::{self, space};
@@ -34,10 +34,10 @@ pub fn segment_row(
     ui: &mut Ui,
     name: &str,
     help: &str,
-    words: &[&str],
+    text: &[&str],
     chosen: usize,
 ) -> Option<usize> {
-    segment_row_but(ui, name, help, words, chosen, |_| None)
+    segment_row_but(ui, name, help, text, chosen, |_| None)
 }
 
 /// As [`segment_row`]; `why` says why a word cannot be chosen.
@@ -45,7 +45,7 @@ pub fn segment_row_but<'a>(
     ui: &mut Ui,
     name: &str,
     help: &str,
-    words: &[&str],
+    text: &[&str],
     chosen: usize,
     why: impl Fn(usize) -> Option<&'a str>,
 ) -> Option<usize> {
@@ -55,7 +55,7 @@ pub fn segment_row_but<'a>(
         columns.wide.center(),
         vec2(columns.wide.width(), space::FIELD + 2.0),
     );
-    segmented_but(ui, place, name, words, chosen, why)
+    segmented_but(ui, place, name, text, chosen, why)
 }
 
 /// Range of a frame's values and the window usually shown.
@@ -183,11 +183,11 @@ fn file_space(ui: &mut Ui, state: &State, layer: &Layer, actions: &mut Vec<Actio
     let Some(space) = reading.vtk_space else {
         return;
     };
-    let words = Space::ALL.map(Space::name);
+    let text = Space::ALL.map(Space::name);
     let now = Space::ALL.iter().position(|s| *s == space).unwrap_or(0);
     let help = "The file does not say which way its axes run. If left and right are exchanged, choose \
                 the other";
-    if let Some(i) = segment_row(ui, "Axes in the file", help, &words, now) {
+    if let Some(i) = segment_row(ui, "Axes in the file", help, &text, now) {
         actions.push(Action::OpenAs {
             path: file.clone(),
             told: Reading {
@@ -342,19 +342,13 @@ const COLOURINGS: [(LineColouring, &str); 7] = [
 /// What of all streamlines the 3-D view shows.
 pub fn slab(ui: &mut Ui, view: &View, actions: &mut Vec<Action>) {
     const PANES: [Pane; 3] = [Pane::Axial, Pane::Sagittal, Pane::Coronal];
-    let words = ["Whole", "Axial", "Sag.", "Cor."];
+    let text = ["Whole", "Axial", "Sag.", "Cor."];
     let help = "Whole streamlines, or only the parts near a slice";
     let chosen = view
         .slab
         .and_then(|s| PANES.iter().position(|&p| p == s.pane));
     let thickness_mm = view.slab.map_or(Slab::DEFAULT_MM, |s| s.thickness_mm);
-    if let Some(i) = segment_row(
-        ui,
-        "Lines in 3-D",
-        help,
-        &words,
-        chosen.map_or(0, |i| i + 1),
-    ) {
+    if let Some(i) = segment_row(ui, "Lines in 3-D", help, &text, chosen.map_or(0, |i| i + 1)) {
         let pane = i.checked_sub(1).map(|i| PANES[i]);
         actions.push(Action::CutToSlab(
             pane.map(|pane| Slab { pane, thickness_mm }),
@@ -453,9 +447,9 @@ pub fn lines(ui: &mut Ui, d: &Display, has: Has, set: &mut impl FnMut(Display, P
         );
     }
     let tubes = matches!(d.line_style, LineStyle::Tubes { .. });
-    let words = ["Lines", "Tubes"];
+    let text = ["Lines", "Tubes"];
     let help = "Lines stay fast with many streamlines; tubes show depth";
-    if let Some(i) = segment_row(ui, "Draw as", help, &words, usize::from(tubes)) {
+    if let Some(i) = segment_row(ui, "Draw as", help, &text, usize::from(tubes)) {
         let line_style = if i == 1 {
             defaults::line_display().line_style
         } else {

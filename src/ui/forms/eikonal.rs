@@ -11,11 +11,13 @@ use super::{tracking, walk};
 use crate::data::Role;
 use crate::parameters::Parameters as _;
 use crate::solvers::pathway::{self, Width};
-use crate::state::pathways::{PathwayAction, PathwayFile, PathwaySettings, Standing, percent_joined};
+use crate::state::pathways::{
+    PathwayAction, PathwayFile, PathwaySettings, Standing, percent_joined,
+};
 use crate::state::session::TourStep;
 use crate::state::{Action, Phase, Severity, State, defaults};
 use crate::ui::Memory;
-use crate::ui::files::{Place, PathPurpose, suggestion};
+use crate::ui::files::{PathPurpose, Place, suggestion};
 use crate::ui::theme::{self, space};
 use crate::ui::tracks::Remark;
 use crate::ui::widgets::button::{Button, IconButton};
@@ -59,12 +61,12 @@ fn swap(ui: &mut Ui, head: Rect, state: &State, actions: &mut Vec<Action>) {
 fn controls(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<Action>) {
     let place = section::head(ui, "Controls");
     let settings = &state.document.pathways;
-    let usual = defaults::pathways();
+    let default_value = defaults::pathways();
     let mut set = |settings: PathwaySettings, phase: Phase| {
         actions.push(Action::Pathway(PathwayAction::Set { settings, phase }));
     };
-    if walk::reset(ui, place, *settings == usual) {
-        set(usual.clone(), Phase::Done);
+    if walk::reset(ui, place, *settings == default_value) {
+        set(default_value.clone(), Phase::Done);
     }
     let live = joining(state);
     let width_from = ui.cursor().top();
@@ -130,13 +132,13 @@ fn joining(state: &State) -> Option<f64> {
 fn width_of(ui: &mut Ui, name: &str, epsilon: f64, from: Option<f64>) -> Option<(f64, Phase)> {
     let from = from.map(percent_joined);
     let percent = |from: f64| format::with_unit(&format::fixed(from, 1), "%");
-    let words = from.map_or_else(String::new, |from| format!("joined from {}", percent(from)));
+    let text = from.map_or_else(String::new, |from| format!("joined from {}", percent(from)));
     let mut chosen = None;
     let shown = Shown {
         name: Some(name),
         // Shares above `EPSILON` are not told apart.
         limits: Some(0.0..=100.0 * PathwaySettings::EPSILON.end()),
-        mark: from.map(|from| (from, &*words)),
+        mark: from.map(|from| (from, &*text)),
         ..Shown::default()
     };
     let (width, defaults) = (Width { epsilon }, Width::defaults());

@@ -16,12 +16,13 @@ use crate::solvers::level_set;
 use crate::state::core::words::counted;
 use crate::state::segment::jobs::SEGMENT;
 use crate::state::segment::{
-    CANNOT_SEGMENT, RangeDoubt, SegmentAction, SegmentFile, SegmentSettings, Standing, Start, scalar,
+    CANNOT_SEGMENT, RangeDoubt, SegmentAction, SegmentFile, SegmentSettings, Standing, Start,
+    scalar,
 };
 use crate::state::{
     Action, Content, LayerId, Message, Phase, RunControl, Severity, State, Tool, defaults,
 };
-use crate::ui::files::{Place, PathPurpose, suggestion};
+use crate::ui::files::{PathPurpose, Place, suggestion};
 use crate::ui::theme::{self, size, space};
 use crate::ui::widgets::band::BandHistogram;
 use crate::ui::widgets::button::{Button, IconButton, toggled};
@@ -93,7 +94,7 @@ fn start(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
         Start::Spheres => None,
         start => Some(start.name()),
     };
-    let number = |n: usize, words: String| (n > 0).then_some(words);
+    let number = |n: usize, text: String| (n > 0).then_some(text);
     let parts = [
         start.map(str::to_owned),
         number(adds, counted(adds, "sphere")),
@@ -167,7 +168,7 @@ fn controls(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<A
     transport(ui, state, actions);
     let settings = &state.document.segment.settings;
     let params = &settings.params;
-    let usual = SegmentSettings {
+    let default_value = SegmentSettings {
         params: level_set::Params::defaults_for(params.target, params.tolerance),
         told: settings.told,
         shown: settings.shown,
@@ -176,10 +177,10 @@ fn controls(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<A
     let mut set = |settings: SegmentSettings, phase: Phase| {
         act(actions, SegmentAction::Set { settings, phase });
     };
-    if walk::reset(ui, place, *settings == usual) {
-        set(usual.clone(), Phase::Done);
+    if walk::reset(ui, place, *settings == default_value) {
+        set(default_value.clone(), Phase::Done);
     }
-    let mut told = |target: f32, tolerance: f32, phase: Phase| {
+    let mut reported = |target: f32, tolerance: f32, phase: Phase| {
         let mut changed = settings.clone();
         (changed.params.target, changed.params.tolerance) = (target, tolerance);
         changed.told = true;
@@ -209,7 +210,7 @@ fn controls(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<A
             colour: BAND,
         };
         if let Some(((target, tolerance), phase)) = histogram.show(ui) {
-            told(target, tolerance, phase);
+            reported(target, tolerance, phase);
         }
         sliders_from = ui.cursor().top();
         let scaled = |v: f32| f64::from(v * scale);
@@ -224,7 +225,7 @@ fn controls(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<A
         .unit(short_unit(layer))
         .help("Grows where the value is within ε of this; hold P and drag on a slice to sample it");
         if let Some((target, phase)) = row.value(ui) {
-            told((target as f32) / scale, params.tolerance, phase);
+            reported((target as f32) / scale, params.tolerance, phase);
         }
         let span = scaled(high) - scaled(low);
         let row = SliderRow::new(
@@ -237,7 +238,7 @@ fn controls(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<A
         .unit(short_unit(layer))
         .help("How far from T values still belong; a sample sets it to a little under half of the contrast to what lies just outside, short of the background");
         if let Some((tolerance, phase)) = row.value(ui) {
-            told(params.target, (tolerance as f32) / scale, phase);
+            reported(params.target, (tolerance as f32) / scale, phase);
         }
     }
     let defaults = level_set::Params::defaults_for(params.target, params.tolerance);
@@ -349,9 +350,9 @@ fn tools(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
         Tool::Sphere { add: true },
         Tool::Sphere { add: false },
     ];
-    let words = ["Sample  P", "Add sphere  A", "Keep out  D"];
+    let text = ["Sample  P", "Add sphere  A", "Keep out  D"];
     let now = tools.iter().position(|t| *t == state.view.tool);
-    if let Some(i) = toggled(ui, row, "Tool", &words, now) {
+    if let Some(i) = toggled(ui, row, "Tool", &text, now) {
         let off = now == Some(i);
         actions.push(Action::SetTool(if off {
             Tool::Crosshair
@@ -359,7 +360,7 @@ fn tools(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
             tools[i]
         }));
     }
-    let held = match state.view.tool {
+    let stored = match state.view.tool {
         Tool::Sample => SAMPLES,
         Tool::Sphere { add: true } => ADDS,
         Tool::Sphere { add: false } => CUTS,
@@ -377,7 +378,7 @@ fn tools(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
         .into_iter()
         .chain(CANNOT_SEGMENT)
         .chain([MIXED, TAKES_IN, AIR]);
-    rows::hint_with_room(ui, doubt.or(needs).unwrap_or(held), all);
+    rows::hint_with_room(ui, doubt.or(needs).unwrap_or(stored), all);
 }
 
 const MIXED: &str = "Several tissues sampled: sample a smaller part";

@@ -21,7 +21,7 @@ pub mod volume;
 pub mod walk;
 
 use super::Memory;
-use super::files::{Place, PathPurpose, suggestion};
+use super::files::{PathPurpose, Place, suggestion};
 use super::layers;
 use crate::state::filter::FilterFile;
 use crate::state::pathways::PathwayFile;

@@ -81,9 +81,9 @@ fn tools(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
     let (rect, _) = ui.allocate_exact_size(vec2(ui.available_width(), height), Sense::hover());
     let mut row = paint::inset(rect, space::INSET, space::INSET);
     row.max.y -= 4.0;
-    let words = TOOLS.map(|t| t.1);
+    let text = TOOLS.map(|t| t.1);
     let now = TOOLS.iter().position(|t| t.0 == state.view.tool);
-    if let Some(i) = segmented(ui, row, "Drawing tool", &words, now.unwrap_or(0)) {
+    if let Some(i) = segmented(ui, row, "Drawing tool", &text, now.unwrap_or(0)) {
         actions.push(Action::SetTool(TOOLS[i].0));
     }
 }
@@ -120,11 +120,11 @@ fn into(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
 }
 
 fn brush(ui: &mut Ui, drawing: &Drawing, set: &mut impl FnMut(Drawing)) {
-    let usual = Drawing::default();
+    let default_value = Drawing::default();
     let radius = SliderRow::new("Radius", drawing.radius_mm, 0.5..=30.0)
         .logarithmic()
         .decimals(2)
-        .default(usual.radius_mm)
+        .default(default_value.radius_mm)
         .limits(LEAST_RADIUS_MM..=MOST_RADIUS_MM)
         .unit("mm")
         .help("Shift + wheel or + and − over a slice do the same");

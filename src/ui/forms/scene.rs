@@ -17,7 +17,7 @@ pub fn show(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<A
         return;
     }
     let view = &state.view;
-    let words = ["Off", "On"];
+    let text = ["Off", "On"];
     let rows = [
         (
             "Slices",
@@ -33,7 +33,7 @@ pub fn show(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<A
         ),
     ];
     for (name, help, now, toggle) in rows {
-        let chosen = segment_row(ui, name, help, &words, usize::from(now));
+        let chosen = segment_row(ui, name, help, &text, usize::from(now));
         if chosen.is_some_and(|i| (i == 1) != now) {
             actions.push(toggle);
         }

@@ -15,9 +15,9 @@ use crate::solvers::tensor_fit::{self, Params};
 use crate::state::core::words::{counted, mask};
 use crate::state::origin::{Computed, Origin};
 use crate::state::{Action, Content, Layer, Look, Severity, State};
-use crate::ui::files::{Place, PathPurpose, suggestion};
+use crate::ui::files::{PathPurpose, Place, suggestion};
 use crate::ui::widgets::button::{Button, IconButton};
-use crate::ui::widgets::note::{NoteResponse, Note};
+use crate::ui::widgets::note::{Note, NoteResponse};
 use crate::ui::widgets::slider::{RangeRow, Scale};
 use crate::ui::widgets::{menu, rows, section};
 use crate::ui::{Memory, format, icons, panels, theme};
@@ -129,7 +129,9 @@ fn inputs(ui: &mut Ui, state: &State, memory: &mut Memory) {
         .hint("Open a file (Ctrl+O)")
         .side(24.0);
     if open.show_right(ui, place).clicked() {
-        memory.files.ask(ui.ctx(), PathPurpose::Open, Place::Middle, "");
+        memory
+            .files
+            .ask(ui.ctx(), PathPurpose::Open, Place::Middle, "");
     }
     let scan_grid = state
         .document
@@ -280,7 +282,7 @@ fn method(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
         let most = gradients.b_s_per_mm2.iter().copied().fold(0.0, f64::max);
         let most = (most / 100.0).ceil() * 100.0;
         let (low, high) = params.b_range_s_per_mm2;
-        let usual = tensor_fit::Params::default_b_range(&gradients);
+        let default_value = tensor_fit::Params::default_b_range(&gradients);
         let row = RangeRow {
             name: range.label,
             values: (low, high.min(most)),
@@ -289,7 +291,7 @@ fn method(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
                 logarithmic: false,
                 decimals: -1,
             },
-            default: &|| (usual.0, usual.1.min(most)),
+            default: &|| (default_value.0, default_value.1.min(most)),
             unit: "s/mm²",
             help: range.help,
             limits: 0.0..=f64::MAX,

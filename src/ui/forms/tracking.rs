@@ -14,12 +14,14 @@ use crate::state::core::words::mask;
 use crate::state::origin::OriginId;
 use crate::state::recipe::Source;
 use crate::state::tensors::jobs::fit::FIT;
-use crate::state::{Action, Document, CurveResult, Method, Phase, Severity, Slot, Standing, State, Tool};
-use crate::ui::files::{Place, PathPurpose};
+use crate::state::{
+    Action, CurveResult, Document, Method, Phase, Severity, Slot, Standing, State, Tool,
+};
+use crate::ui::files::{PathPurpose, Place};
 use crate::ui::theme::{self, space};
 use crate::ui::tracks::{self, Remark};
 use crate::ui::widgets::button::{Button, IconButton, segmented};
-use crate::ui::widgets::note::{NoteResponse, Note};
+use crate::ui::widgets::note::{Note, NoteResponse};
 use crate::ui::widgets::{paint, region, rows, section};
 use crate::ui::{Memory, format, icons, panels, regions};
 use egui::{Rect, Sense, Ui, pos2, vec2};
@@ -46,12 +48,12 @@ fn method(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
     let (rect, _) = ui.allocate_exact_size(vec2(ui.available_width(), height), Sense::hover());
     let mut place = paint::inset(rect, space::INSET, space::INSET);
     place.min.y += space::INSET;
-    let words = Method::ALL.map(Method::name);
+    let text = Method::ALL.map(Method::name);
     let now = Method::ALL
         .iter()
         .position(|&m| m == state.document.method)
         .unwrap_or(0);
-    let chosen = segmented(ui, place, "Method", &words, now);
+    let chosen = segmented(ui, place, "Method", &text, now);
     if let Some(i) = chosen.filter(|&i| i != now) {
         actions.push(Action::SetMethod(Method::ALL[i]));
     }
@@ -224,7 +226,9 @@ fn no_field(ui: &mut Ui, state: &State, memory: &mut Memory) {
     let text = "Tracking needs tensors: open a diffusion scan with its gradients";
     let note = Note::new(p, Severity::Warning, text).action("Open…");
     if note.show(ui) == Some(NoteResponse::Taken) {
-        memory.files.ask(ui.ctx(), PathPurpose::Open, Place::Middle, "");
+        memory
+            .files
+            .ask(ui.ctx(), PathPurpose::Open, Place::Middle, "");
     }
 }
 
@@ -256,21 +260,27 @@ fn region_wanted(ui: &mut Ui, state: &State, role: Role, actions: &mut Vec<Actio
 
 fn controls(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<Action>) {
     let place = section::head(ui, "Controls");
-    let usual = state.session.settings.track();
+    let default_value = state.session.settings.track();
     let params = &state.document.track;
     let mut set = |params: Params, phase: Phase| actions.push(Action::SetTrack { params, phase });
-    if walk::reset(ui, place, *params == usual) {
-        set(usual.clone(), Phase::Done);
+    if walk::reset(ui, place, *params == default_value) {
+        set(default_value.clone(), Phase::Done);
     }
     let kind = SeedingParts::from(params.seeding).kind;
     walk::seeding(ui, params, kind.key(), &mut set);
-    lines::bootstrap(ui, state, params, &usual, &mut set);
-    walk::step(ui, params, &usual, &mut set);
-    walk::angle(ui, params, &usual, &mut set);
+    lines::bootstrap(ui, state, params, &default_value, &mut set);
+    walk::step(ui, params, &default_value, &mut set);
+    walk::angle(ui, params, &default_value, &mut set);
     panels::in_sight(ui);
-    walk::fa(ui, params, &usual, "off: paths cross low FA", &mut set);
-    walk::length(ui, params, &usual, &mut set);
-    walk::rules(ui, state, params, &usual, &mut set);
+    walk::fa(
+        ui,
+        params,
+        &default_value,
+        "off: paths cross low FA",
+        &mut set,
+    );
+    walk::length(ui, params, &default_value, &mut set);
+    walk::rules(ui, state, params, &default_value, &mut set);
     let (open, clicked) = section::fold(ui, MORE, memory.is_open(MORE, false));
     if clicked {
         memory.toggle(MORE);
@@ -278,10 +288,10 @@ fn controls(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<A
     if open {
         lines::deflection(ui, state, params, &mut set);
         let straight = params.deflection.map(|_| "Deflected steps are straight");
-        walk::integrator(ui, params, &usual, straight, &mut set);
-        walk::interpolation(ui, params, &usual, None, &mut set);
+        walk::integrator(ui, params, &default_value, straight, &mut set);
+        walk::interpolation(ui, params, &default_value, None, &mut set);
         walk::seeding(ui, params, "kind", &mut set);
-        walk::rest(ui, state, params, &usual, &mut set);
+        walk::rest(ui, state, params, &default_value, &mut set);
     }
     whole_brain::show(ui, state, memory, actions);
 }

@@ -37,8 +37,8 @@ pub fn show(
         return;
     }
     let display = &layer.display;
-    let usual = || VolumeLook::of(volume, display.window);
-    let look = display.volume.clone().unwrap_or_else(usual);
+    let default_value = || VolumeLook::of(volume, display.window);
+    let look = display.volume.clone().unwrap_or_else(default_value);
     let mut set = |look: VolumeLook, phase: Phase| {
         actions.push(Action::SetDisplay {
             layer: layer.id,
@@ -49,7 +49,7 @@ pub fn show(
             phase,
         });
     };
-    let words = ["Off", "Cloud", "Surface"];
+    let text = ["Off", "Cloud", "Surface"];
     let styles = [
         VolumeStyle::Hidden,
         VolumeStyle::Cloud,
@@ -57,7 +57,7 @@ pub fn show(
     ];
     let now = styles.iter().position(|s| *s == look.style).unwrap_or(0);
     let help = "A cloud with the opacity curve below, or the surface of one value";
-    if let Some(i) = segment_row(ui, "Shown as", help, &words, now) {
+    if let Some(i) = segment_row(ui, "Shown as", help, &text, now) {
         set(
             VolumeLook {
                 style: styles[i],
@@ -123,14 +123,14 @@ fn cloud(
             phase,
         );
     }
-    let usual = f64::from(VolumeLook::usual_mm(volume));
+    let default_value = f64::from(VolumeLook::usual_mm(volume));
     let row = SliderRow::new(
         "Layer thickness",
         f64::from(look.reference_mm),
-        usual * 0.05..=usual * 20.0,
+        default_value * 0.05..=default_value * 20.0,
     )
     .logarithmic()
-    .default(usual)
+    .default(default_value)
     .limits(VolumeLook::THICKNESS_MM)
     .unit("mm")
     .help("Thickness to which the opacities of the curve refer; smaller values make everything denser");
@@ -158,10 +158,10 @@ fn surface(
     let (low, high) = extent(memory, volume, frame);
     let (low, high) = (f64::from(low) * scale, f64::from(high) * scale);
     let decimals = (2.0 - (high - low).max(1e-30).log10().round()).clamp(-3.0, 8.0) as i32;
-    let usual = f64::from(VolumeLook::of(volume, layer.display.window).level) * scale;
+    let default_value = f64::from(VolumeLook::of(volume, layer.display.window).level) * scale;
     let row = SliderRow::new("Value", f64::from(look.level) * scale, low..=high)
         .decimals(decimals)
-        .default(usual)
+        .default(default_value)
         .limits(f64::MIN..=f64::MAX)
         .help("The surface is where the image has this value");
     if let Some((v, phase)) = row.value(ui) {
@@ -173,9 +173,9 @@ fn surface(
             phase,
         );
     }
-    let words = ["Above", "Below"];
+    let text = ["Above", "Below"];
     let help = "Whether the inside has the higher or the lower values";
-    if let Some(i) = segment_row(ui, "Inside is", help, &words, usize::from(look.below)) {
+    if let Some(i) = segment_row(ui, "Inside is", help, &text, usize::from(look.below)) {
         set(
             VolumeLook {
                 below: i == 1,
@@ -248,9 +248,9 @@ fn cut(ui: &mut Ui, state: &State, look: &VolumeLook, set: &mut Set) {
     if look.cut == Cut::Nothing {
         return;
     }
-    let words = ["Open", "Image"];
+    let text = ["Open", "Image"];
     let help = "Whether the cut shows the image itself";
-    if let Some(i) = segment_row(ui, "Cut shows", help, &words, usize::from(look.face)) {
+    if let Some(i) = segment_row(ui, "Cut shows", help, &text, usize::from(look.face)) {
         set(
             VolumeLook {
                 face: i == 1,

@@ -15,8 +15,11 @@ pub(super) fn entries(state: &State) -> Vec<Entry> {
 
 /// As the panel starts with; `None`: of the live result.
 pub(super) fn density(layer: Option<LayerId>) -> Action {
-    let wanted = Wanted::default();
-    Action::MapDensity { layer, wanted }
+    let requested = Wanted::default();
+    Action::MapDensity {
+        layer,
+        wanted: requested,
+    }
 }
 
 fn entry(name: String, action: Action) -> Entry {
@@ -79,8 +82,8 @@ fn in_scene(layer: &Layer) -> Vec<Entry> {
         return Vec::new();
     };
     let display = &layer.display;
-    let usual = || VolumeLook::of(volume, display.window);
-    let look = display.volume.clone().unwrap_or_else(usual);
+    let default_value = || VolumeLook::of(volume, display.window);
+    let look = display.volume.clone().unwrap_or_else(default_value);
     let styles = [
         (VolumeStyle::Cloud, "Show as cloud in 3-D"),
         (VolumeStyle::Surface, "Show as surface in 3-D"),

@@ -92,7 +92,11 @@ fn looks(state: &State) -> Vec<Entry> {
                 shown => format!("Show cost {}", shown.name()),
             };
             let settings = settings.clone();
-            all.push(entry(name, also, set(PathwaySettings { shown, ..settings })));
+            all.push(entry(
+                name,
+                also,
+                set(PathwaySettings { shown, ..settings }),
+            ));
         }
     }
     for (word, (cloud, surface)) in SHAPES {

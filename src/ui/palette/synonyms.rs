@@ -68,7 +68,7 @@ const WORDS: &[(&str, &str)] = &[
 ];
 
 pub(super) fn known_as(name: &str) -> &'static str {
-    let mut words = WORDS.iter();
-    let found = words.find(|(begins, _)| name.starts_with(begins));
-    found.map_or("", |(_, words)| words)
+    let mut text = WORDS.iter();
+    let found = text.find(|(begins, _)| name.starts_with(begins));
+    found.map_or("", |(_, text)| text)
 }

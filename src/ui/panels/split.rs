@@ -67,7 +67,7 @@ impl Split {
         // A map has other controls than a scan. The checks of a fit stay at the foot, so that they do not move when
         // the fit ends.
         let at_foot = task == Task::View && fits && below.is_finite();
-        let wanted = match overflows {
+        let requested = match overflows {
             true => below.min(most).min(gives).round(),
             false if at_foot => below.round(),
             false => body.height() - above,
@@ -75,14 +75,14 @@ impl Split {
         let settled = above.is_finite();
         let shown = known.filter(|k| k.settled && k.pass + 1 == pass);
         let results = match shown {
-            Some(shown) => shown.held(ui, body, wanted),
-            None => wanted,
+            Some(shown) => shown.held(ui, body, requested),
+            None => requested,
         };
         Self {
             natural,
             needed,
             results,
-            wanted,
+            wanted: requested,
             divided: overflows || at_foot || results + 0.5 < below,
             settled,
             pass,
@@ -90,23 +90,23 @@ impl Split {
     }
 
     /// How high results are, so that no control moves or is covered that may be under the pointer.
-    fn held(&self, ui: &Ui, body: Rect, wanted: f32) -> f32 {
+    fn held(&self, ui: &Ui, body: Rect, requested: f32) -> f32 {
         let now = self.results.min(body.height());
         let (down, at) = ui.input(|i| (i.pointer.any_down(), i.pointer.latest_pos()));
         let Some(at) = at.filter(|at| body.contains(*at)) else {
             // A drag elsewhere changes the heights at every step.
-            return if down { now } else { wanted };
+            return if down { now } else { requested };
         };
         let border = body.bottom() - now;
         if down || at.y >= border {
             return now;
         }
         // Once, when heights change: the border does not follow a pointer that goes up.
-        let changed = (wanted - self.wanted).abs() > 0.5;
-        let covers = body.bottom() - wanted < at.y + UNDER;
-        match wanted > now && (covers || !changed) {
+        let changed = (requested - self.wanted).abs() > 0.5;
+        let covers = body.bottom() - requested < at.y + UNDER;
+        match requested > now && (covers || !changed) {
             true => now,
-            false => wanted,
+            false => requested,
         }
     }
 

@@ -3,7 +3,7 @@
 //! not while the pointer is on it: until the pointer has left they cover the first rows.
 
 use super::super::theme::{self, space};
-use super::super::{Memory, forms, tour, recovery};
+use super::super::{Memory, forms, recovery, tour};
 use crate::state::{Action, State, Task};
 use egui::{Area, Id, Order, Rect, ScrollArea, Sense, Shape, Stroke, Ui, UiBuilder, pos2};
 

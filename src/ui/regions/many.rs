@@ -92,15 +92,15 @@ pub fn search_field(
     text: &mut String,
     (shown, all): (usize, usize),
 ) {
-    let wanted = vec2(ui.available_width(), space::ROW + 6.0);
-    let (rect, _) = ui.allocate_exact_size(wanted, Sense::hover());
+    let requested = vec2(ui.available_width(), space::ROW + 6.0);
+    let (rect, _) = ui.allocate_exact_size(requested, Sense::hover());
     let row = paint::inset(rect, space::INSET, space::INSET);
     let (shown, all) = (format::count(shown as u64), format::count(all as u64));
-    let words = match shown == all {
+    let sentence = match shown == all {
         true => all,
         false => format!("{shown} of {all}"),
     };
-    let width = paint::width(ui, &words, theme::regular(size::LABEL));
+    let width = paint::width(ui, &sentence, theme::regular(size::LABEL));
     let place = Rect::from_min_max(
         row.min,
         pos2(row.right() - width - 10.0, row.bottom() - 6.0),
@@ -113,18 +113,18 @@ pub fn search_field(
         pos2(row.right(), place.bottom()),
     );
     let p = theme::palette(ui.style());
-    section::label(ui, count, &words, true, p.t3);
+    section::label(ui, count, &sentence, true, p.t3);
 }
 
 /// What is done with several, over the list.
 pub fn bar(ui: &mut Ui, state: &State, several: &[RegionId], actions: &mut Vec<Action>) {
     let p = theme::palette(ui.style());
-    let wanted = vec2(ui.available_width(), space::ROW);
-    let (rect, _) = ui.allocate_exact_size(wanted, Sense::hover());
+    let requested = vec2(ui.available_width(), space::ROW);
+    let (rect, _) = ui.allocate_exact_size(requested, Sense::hover());
     ui.painter().rect_filled(rect, 0.0, p.tint);
     let mut row = paint::inset(rect, space::INSET, space::INSET - 3.0);
-    let words = format!("{} selected", format::count(several.len() as u64));
-    section::label(ui, row, &words, false, p.t1);
+    let text = format!("{} selected", format::count(several.len() as u64));
+    section::label(ui, row, &text, false, p.t1);
     let mut button = |ui: &mut Ui, icon: &str, name: &str| {
         let response = IconButton::new(icon, name).side(22.0).show_right(ui, row);
         row.max.x -= 26.0;

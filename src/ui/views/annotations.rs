@@ -108,8 +108,8 @@ pub fn bare(painter: &Painter, at: Pos2, align: Align2, spans: &[Span]) -> Rect 
 }
 
 /// A label on a dark plate, to the right of a point but inside `within`.
-pub fn plate(painter: &Painter, at: Pos2, within: Rect, words: &str, colour: Color32) {
-    plate_beside(painter, at, within, words, colour, &mut Vec::new());
+pub fn plate(painter: &Painter, at: Pos2, within: Rect, text: &str, colour: Color32) {
+    plate_beside(painter, at, within, text, colour, &mut Vec::new());
 }
 
 /// As [`plate`], but moved up or down past what stands there already; joins it.
@@ -117,11 +117,11 @@ pub fn plate_beside(
     painter: &Painter,
     at: Pos2,
     within: Rect,
-    words: &str,
+    text: &str,
     colour: Color32,
     taken: &mut Vec<Rect>,
 ) {
-    let label = Label::new(painter, words, colour);
+    let label = Label::new(painter, text, colour);
     let corner = pos2(
         at.x.min(within.right() - label.size.x - 2.0)
             .max(within.left() + 2.0),
@@ -288,8 +288,8 @@ pub fn colour_bar(
         return Vec::new();
     }
     let font = theme::regular(size::CAPTION);
-    let width = |words: &str| {
-        let galley = painter.layout_no_wrap(words.to_owned(), font.clone(), ink);
+    let width = |text: &str| {
+        let galley = painter.layout_no_wrap(text.to_owned(), font.clone(), ink);
         galley.size().x
     };
     let widest = [low, name, high].map(width).into_iter().fold(0.0, f32::max);
@@ -318,8 +318,8 @@ pub fn colour_bar(
         true => (bar.right() + 8.0, Align2::LEFT_CENTER),
         false => (bar.left() - 8.0, Align2::RIGHT_CENTER),
     };
-    let words = align.anchor_size(pos2(x, bar.center().y), vec2(widest, bar.height()));
-    ground.shade(painter, bar.union(words).expand2(vec2(4.0, 4.0)));
+    let text = align.anchor_size(pos2(x, bar.center().y), vec2(widest, bar.height()));
+    ground.shade(painter, bar.union(text).expand2(vec2(4.0, 4.0)));
     painter.rect_filled(bar.expand(1.0), 0.0, ground.halo());
     painter.add(Shape::mesh(mesh));
     // One shade lies behind all of it.
@@ -327,8 +327,8 @@ pub fn colour_bar(
         shade: None,
         ..ground
     };
-    let label = |y: f32, words: &str, colour: Color32| {
-        let span = (words, font.clone(), colour);
+    let label = |y: f32, text: &str, colour: Color32| {
+        let span = (text, font.clone(), colour);
         on(painter, pos2(x, y), align, &[span], ground)
     };
     let high = label(bar.top() + 6.0, high, ink);
@@ -371,8 +371,8 @@ pub fn dec_legend(
 }
 
 /// The tool in hand, as a word beside the pointer.
-pub fn tool_word(painter: &Painter, pointer: Pos2, within: Rect, words: &str, colour: Color32) {
-    plate(painter, pointer + vec2(14.0, 16.0), within, words, colour);
+pub fn tool_word(painter: &Painter, pointer: Pos2, within: Rect, text: &str, colour: Color32) {
+    plate(painter, pointer + vec2(14.0, 16.0), within, text, colour);
 }
 
 /// The colour of a role's tool.

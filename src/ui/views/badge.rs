@@ -35,8 +35,8 @@ pub fn words(state: &State) -> Option<(String, Standing)> {
     }
     if let Some(running) = state.session.filter.running.as_ref() {
         // The panel and the status bar show this number, too.
-        let words = format!("Iteration {}", count(running.iterations()));
-        return Some((words, Standing::Updating));
+        let text = format!("Iteration {}", count(running.iterations()));
+        return Some((text, Standing::Updating));
     }
     // The live result is not seen in the other tasks.
     if !state.view.task.shows_live() {
@@ -44,13 +44,13 @@ pub fn words(state: &State) -> Option<(String, Standing)> {
     }
     let (live, standing) = (state.session.live.as_ref()?, state.standing()?);
     let ms = took(live.wall_ms);
-    let words = match standing {
+    let text = match standing {
         Standing::Final => format!("Final · {ms}"),
         Standing::Updating => "Updating…".to_owned(),
         Standing::OutOfDate => "Out of date".to_owned(),
         Standing::Coarse => format!("Coarse · {} · {ms}", share(state, live.seeds)),
     };
-    Some((words, standing))
+    Some((text, standing))
 }
 
 /// The same of a pathway.
@@ -69,14 +69,14 @@ fn pathway(state: &State) -> Option<(String, Standing)> {
 fn segment(state: &State) -> Option<(String, Standing)> {
     let live = state.session.segment.live.as_ref()?;
     if let Some(step) = state.rewinding_to() {
-        let words = format!("Going back to step {}", count(step));
-        return Some((words, Standing::Updating));
+        let text = format!("Going back to step {}", count(step));
+        return Some((text, Standing::Updating));
     }
     Some(match state.segment_standing()? {
         Surface::Running => {
-            let words = level_set::rate(live).map(|rate| format!("Running · {rate}"));
-            let words = words.unwrap_or_else(|| level_set::STARTING.to_owned());
-            (words, Standing::Updating)
+            let text = level_set::rate(live).map(|rate| format!("Running · {rate}"));
+            let text = text.unwrap_or_else(|| level_set::STARTING.to_owned());
+            (text, Standing::Updating)
         }
         Surface::Leaked => ("Paused · leak".to_owned(), Standing::OutOfDate),
         Surface::Converged => ("At rest".to_owned(), Standing::Final),
@@ -156,14 +156,14 @@ fn paint_badge(
     painter: &Painter,
     p: &Palette,
     (pane, from): (Rect, f32),
-    words: &str,
+    sentence: &str,
     news: bool,
     dim: bool,
 ) -> Option<Rect> {
     let strength = if dim { 0.55 } else { 1.0 };
     let ink = |colour: Color32| colour.gamma_multiply(strength);
     let text = painter.layout_job(paint::line(
-        &[(words, theme::medium(size::LABEL), ink(p.t1))],
+        &[(sentence, theme::medium(size::LABEL), ink(p.t1))],
         f32::INFINITY,
     ));
     let size = vec2(text.size().x + 32.0, HEIGHT);

@@ -1,7 +1,7 @@
 //! Choosing streamlines with the mouse: by a click, or all that come within an outline.
 
-use super::drawing::way;
 use super::drag::{CLICK, Drag};
+use super::drawing::way;
 use super::scene_view::Scene;
 use super::slice_view::Slice;
 use super::{Views, annotations};
@@ -81,7 +81,7 @@ fn action(
 ) -> Action {
     let local = |p: Pos2| DVec2::new(f64::from(p.x - rect.left()), f64::from(p.y - rect.top()));
     let far = outline.iter().any(|p| p.distance(pressed) >= CLICK);
-    let wanted = match far && outline.len() >= 3 {
+    let requested = match far && outline.len() >= 3 {
         true => Wanted::Within(outline.iter().copied().map(local).collect()),
         false => Wanted::Nearest {
             at: local(at),
@@ -90,7 +90,7 @@ fn action(
     };
     Action::Bundle(BundleAction::Pick {
         screen,
-        wanted,
+        wanted: requested,
         how: how(ui.input(|i| i.modifiers)),
     })
 }

@@ -220,8 +220,8 @@ impl Views {
             return;
         }
         let (_, colour) = paints(state, false);
-        let held = self.drag.as_ref().filter(|d| d.pane == slice.pane);
-        let kind = held.map(|d| &d.kind);
+        let stored = self.drag.as_ref().filter(|d| d.pane == slice.pane);
+        let kind = stored.map(|d| &d.kind);
         let right = ui.input(|i| i.pointer.secondary_down());
         let erase = match kind {
             Some(Kind::Stroke { erase } | Kind::Rectangle { erase, .. }) => *erase,
@@ -302,7 +302,7 @@ impl Views {
             let size = (*b - *a).abs();
             let mm = |v: f64| fixed(v, 1);
             let [w, h] = [slice.plane.right, slice.plane.down].map(|d| size.dot(d.abs()));
-            let words = with_unit(&format!("{} × {}", mm(w), mm(h)), "mm");
+            let text = with_unit(&format!("{} × {}", mm(w), mm(h)), "mm");
             let corner = on_screen
                 .iter()
                 .fold(on_screen[0], |m, p| pos2(m.x.max(p.x), m.y.max(p.y)));
@@ -310,7 +310,7 @@ impl Views {
                 painter,
                 corner + egui::vec2(8.0, 0.0),
                 slice.rect,
-                &words,
+                &text,
                 colour,
             );
         }
@@ -325,13 +325,13 @@ pub(super) fn paints(state: &State, erase: bool) -> (String, Color32) {
         || format!("new {}", role.name().to_lowercase()),
         |r| r.name.clone(),
     );
-    let words = match (state.view.tool, erase) {
+    let text = match (state.view.tool, erase) {
         (_, true) => format!("Erase {name}"),
         (Tool::Brush, _) => format!("Paint {name}"),
         (Tool::Fill, _) => format!("Fill {name}"),
         _ => format!("Draw {name}"),
     };
-    (words, colour)
+    (text, colour)
 }
 
 /// A flood fill by the image that is shown, from the point under the hand.

@@ -34,13 +34,13 @@ pub fn panes(layout: Layout, single: Pane, area: Rect, pixels_per_point: f32) ->
             (Pane::Scene, cell(SECOND, SECOND)),
         ],
         Layout::SceneFirst => {
-            let beside = (SCENE_SHARE, 1.0);
+            let adjacent = (SCENE_SHARE, 1.0);
             let third = |n: f32| (n / 3.0, if n == 2.0 { 1.0 } else { (n + 1.0) / 3.0 });
             vec![
                 (Pane::Scene, cell((0.0, SCENE_SHARE), ALL)),
-                (Pane::Axial, cell(beside, third(0.0))),
-                (Pane::Sagittal, cell(beside, third(1.0))),
-                (Pane::Coronal, cell(beside, third(2.0))),
+                (Pane::Axial, cell(adjacent, third(0.0))),
+                (Pane::Sagittal, cell(adjacent, third(1.0))),
+                (Pane::Coronal, cell(adjacent, third(2.0))),
             ]
         }
         Layout::Beside => {
@@ -72,12 +72,12 @@ fn around(all: Rect, pane: Rect) -> Vec<Rect> {
     if !pane.is_positive() {
         return vec![all];
     }
-    let beside = Rect::from_x_y_ranges(all.x_range(), pane.y_range());
+    let adjacent = Rect::from_x_y_ranges(all.x_range(), pane.y_range());
     let mut rest = vec![
         all.with_max_y(pane.top()),
         all.with_min_y(pane.bottom()),
-        beside.with_max_x(pane.left()),
-        beside.with_min_x(pane.right()),
+        adjacent.with_max_x(pane.left()),
+        adjacent.with_min_x(pane.right()),
     ];
     rest.retain(Rect::is_positive);
     rest

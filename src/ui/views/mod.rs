@@ -4,24 +4,23 @@
 //! A drag sends [`Phase::Live`](crate::state::Phase::Live) while it moves and [`Phase::Done`](crate::state::Phase::Done) when it is let go; nothing is
 //! sent when nothing changed.
 
+mod annotations;
 pub mod badge;
-mod speed_comparison;
 mod choose;
 mod chrome;
 mod compare;
 mod cut;
+mod drag;
 mod drawing;
 mod fan;
-mod pickable_planes;
-mod region_drag;
-mod drag;
-mod annotations;
 mod keys;
 pub mod layout;
 mod leak;
 pub mod legend;
 mod mosaic;
 pub mod path_at_pointer;
+mod pickable_planes;
+mod region_drag;
 mod rings;
 mod ruler;
 mod sampling;
@@ -30,6 +29,7 @@ mod scene_paint;
 mod scene_view;
 mod slice_paint;
 mod slice_view;
+mod speed_comparison;
 mod spheres;
 mod trace;
 
@@ -37,10 +37,10 @@ use crate::render::PaneId;
 use crate::state::{Action, Camera, Layout, Pane, PathwayAction, State, View};
 use crate::ui::theme;
 use crate::ui::widgets::focus;
+use drag::Drag;
 use egui::emath::GuiRounding as _;
 use egui::{Color32, Event, Id, Mesh, Pos2, Rect, Sense, Stroke, StrokeKind, Ui, WidgetInfo};
 use glam::DVec3;
-use drag::Drag;
 
 /// The pointer rests when it has not moved for this long, seconds.
 const REST_S: f64 = 0.12;
@@ -232,38 +232,38 @@ impl Views {
         use std::f64::consts::{PI, TAU};
         /// More than a hand turns in one frame, radians.
         const JUMP: f64 = 0.35;
-        let wanted = state.view.camera;
+        let requested = state.view.camera;
         let now = ui.input(|i| i.time);
         let short_way = |from: f64, to: f64| (to - from + PI).rem_euclid(TAU) - PI;
         // The theme's animation time is 0 where motion is not wanted, and in tests.
         let moves = ui.style().animation_time > 0.0 && !self.still && self.drag.is_none();
-        if let Some(last) = self.last_camera.filter(|last| *last != wanted && moves) {
-            let turn = short_way(last.azimuth, wanted.azimuth).abs();
-            if turn.max((last.elevation - wanted.elevation).abs()) > JUMP {
+        if let Some(last) = self.last_camera.filter(|last| *last != requested && moves) {
+            let turn = short_way(last.azimuth, requested.azimuth).abs();
+            if turn.max((last.elevation - requested.elevation).abs()) > JUMP {
                 self.snap = Some(Snap {
                     from: last,
                     started_s: now,
                 });
             }
         }
-        self.last_camera = Some(wanted);
+        self.last_camera = Some(requested);
         let Some(snap) = self.snap.as_ref().filter(|_| moves) else {
-            return wanted;
+            return requested;
         };
         let t = (now - snap.started_s) / SNAP_S;
         if t >= 1.0 {
             self.snap = None;
-            return wanted;
+            return requested;
         }
         ui.ctx().request_repaint();
         let eased = t * t * (3.0 - 2.0 * t);
         let from = &snap.from;
-        let turn = short_way(from.azimuth, wanted.azimuth);
+        let turn = short_way(from.azimuth, requested.azimuth);
         Camera {
-            focus: from.focus.lerp(wanted.focus, eased),
-            distance_mm: from.distance_mm + (wanted.distance_mm - from.distance_mm) * eased,
+            focus: from.focus.lerp(requested.focus, eased),
+            distance_mm: from.distance_mm + (requested.distance_mm - from.distance_mm) * eased,
             azimuth: (from.azimuth + turn * eased).rem_euclid(TAU),
-            elevation: from.elevation + (wanted.elevation - from.elevation) * eased,
+            elevation: from.elevation + (requested.elevation - from.elevation) * eased,
         }
     }
 

@@ -2,7 +2,7 @@
 
 use super::cut::{Cut, to_world};
 use super::slice_view::Slice;
-use super::{Views, fill_between, annotations, rings, slice_paint};
+use super::{Views, annotations, fill_between, rings, slice_paint};
 use crate::render::PaneId;
 use crate::state::{Action, Pane, State};
 use crate::ui::format::{fixed, with_unit};
@@ -28,8 +28,8 @@ fn short_title(painter: &egui::Painter, slice: &Slice, name: &str) {
     let lines = [(name, IN_VIEW.t1), (&*sides, IN_VIEW.t2)];
     for (i, (text, colour)) in lines.into_iter().enumerate() {
         let at = corner + vec2(0.0, 14.0 * i as f32);
-        let words = (text, theme::medium(size::CAPTION), colour);
-        annotations::bare(painter, at, Align2::LEFT_CENTER, &[words]);
+        let sentence = (text, theme::medium(size::CAPTION), colour);
+        annotations::bare(painter, at, Align2::LEFT_CENTER, &[sentence]);
     }
 }
 
@@ -110,7 +110,7 @@ impl Views {
             }
         }
         let under = painter.add(Shape::Noop);
-        let mut words = Vec::new();
+        let mut text = Vec::new();
         let axis = pane.normal_axis().unwrap_or(2);
         let at = with_unit(&fixed(state.view.crosshair[axis], 1), "mm");
         let name = format!("{} {at}", ["x", "y", "z"][axis]);
@@ -118,22 +118,22 @@ impl Views {
             // A small slice has no room for all of it.
             match rect.width() < WIDE {
                 true => short_title(&painter, &slice, &name),
-                false => words = slice_paint::title(&painter, &slice, &[]),
+                false => text = slice_paint::title(&painter, &slice, &[]),
             }
-            words.push(slice_paint::scale_bar(&painter, &slice));
+            text.push(slice_paint::scale_bar(&painter, &slice));
             if state.view.show_letters {
-                let letters = slice_paint::letters(&painter, &slice, &words, &[], &|middle| middle);
-                words.extend(letters);
+                let letters = slice_paint::letters(&painter, &slice, &text, &[], &|middle| middle);
+                text.extend(letters);
             }
         } else {
             let corner = rect.left_top() + vec2(6.0, 10.0);
             let ink = if here { IN_VIEW.t1 } else { IN_VIEW.t2 };
             let name_spans = (&*name, theme::medium(size::CAPTION), ink);
             let place = annotations::bare(&painter, corner, Align2::LEFT_CENTER, &[name_spans]);
-            words.push(place);
+            text.push(place);
         }
         if here && state.view.show_crosshair && !self.still {
-            painter.set(under, slice_paint::crosshair(&painter, &slice, &words));
+            painter.set(under, slice_paint::crosshair(&painter, &slice, &text));
         }
         if self.still {
             return;

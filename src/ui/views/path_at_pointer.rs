@@ -31,8 +31,8 @@ pub(super) fn ask(ui: &Ui, slice: &Slice, actions: &mut Vec<Action>) {
 /// What the path costs, or why there is none, beside the pointer.
 pub(super) fn label(ui: &Ui, slice: &Slice) {
     let state = slice.state;
-    let told = state.view.tool == Tool::Crosshair && !state.pathway_is_stale();
-    let Some(found) = scene::pathways::live(state).filter(|_| told) else {
+    let reported = state.view.tool == Tool::Crosshair && !state.pathway_is_stale();
+    let Some(found) = scene::pathways::live(state).filter(|_| reported) else {
         return;
     };
     let Some(at) = pointer(ui) else {
@@ -58,8 +58,8 @@ pub fn words(state: &State, found: &PathwayResult, at: DVec3) -> Option<(String,
         let pointed = state.path_pointed().filter(|p| p.voxel == voxel)?;
         let percent = format::with_unit(&format::fixed(pointed.excess * 100.0, 0), "%");
         let mean = pointed.path.total_cost() / pointed.path.total_mm().max(f64::MIN_POSITIVE);
-        let words = format!("E* + {percent} · {} per mm", format::significant(mean));
-        return Some((words, true));
+        let text = format!("E* + {percent} · {} per mm", format::significant(mean));
+        return Some((text, true));
     }
     if place.is_some() {
         return Some(("no path: cut off from the ends".to_owned(), false));

@@ -1,7 +1,7 @@
 //! Regions as rings on slices: a shape and a line style for each role, besides its colour.
 
-use super::cut::Cut;
 use super::annotations;
+use super::cut::Cut;
 use crate::data::Role;
 use egui::{Color32, Mesh, Painter, Pos2, Shape, Stroke, StrokeKind, vec2};
 
@@ -16,7 +16,11 @@ pub fn ring(painter: &Painter, cut: &Cut, role: Role, colour: Color32, selected:
         Cut::Circle { centre, radius } => {
             painter.circle_filled(*centre, *radius, fill);
             if role == Role::Exclude {
-                dashed(painter, &annotations::circle_points(*centre, *radius), stroke);
+                dashed(
+                    painter,
+                    &annotations::circle_points(*centre, *radius),
+                    stroke,
+                );
             } else {
                 painter.circle_stroke(*centre, *radius, stroke);
             }
@@ -67,7 +71,11 @@ pub fn rim(painter: &Painter, cut: &Cut, role: Role, colour: Color32, selected: 
     };
     let stroke = Stroke::new(1.25, colour.gamma_multiply(0.9));
     if role == Role::Exclude {
-        dashed(painter, &annotations::circle_points(*centre, *radius), stroke);
+        dashed(
+            painter,
+            &annotations::circle_points(*centre, *radius),
+            stroke,
+        );
     } else {
         painter.circle_stroke(*centre, *radius, stroke);
     }

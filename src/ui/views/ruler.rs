@@ -58,8 +58,8 @@ impl Views {
             (self.arm, self.ruler_start) = (None, None);
             return None;
         }
-        let begun = self.arm.is_some() || self.ruler_start.is_some();
-        Some(match under.filter(|_| !begun) {
+        let started = self.arm.is_some() || self.ruler_start.is_some();
+        Some(match under.filter(|_| !started) {
             Some((index, point)) => Kind::Remeasure { index, point },
             None => Kind::Measure {
                 from: slice.world(at),
@@ -141,8 +141,8 @@ impl Views {
         if self.still || !matches!(tool, Tool::Ruler | Tool::Angle) {
             return;
         }
-        let held = self.drag.as_ref().filter(|d| d.pane == slice.pane);
-        let from = held.and_then(|d| match d.kind {
+        let stored = self.drag.as_ref().filter(|d| d.pane == slice.pane);
+        let from = stored.and_then(|d| match d.kind {
             Kind::Measure { from } => Some((from, d.last)),
             _ => None,
         });
@@ -235,12 +235,12 @@ fn mark(
         painter.circle(*point, 3.0, INK, (1.0, Color32::BLACK));
     }
     let words = words(measurement);
-    let beside = match points {
+    let adjacent = match points {
         [_, corner, _] => *corner + egui::vec2(10.0, 14.0),
         [a, b] => *a + (*b - *a) * 0.5 + egui::vec2(8.0, 0.0),
         _ => return,
     };
     if !words.is_empty() {
-        annotations::plate_beside(painter, beside, within, &words, INK, plates);
+        annotations::plate_beside(painter, adjacent, within, &words, INK, plates);
     }
 }

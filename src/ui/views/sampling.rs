@@ -1,7 +1,7 @@
 //! A hand that passes over the values of an image: on slices, and on what is flat in 3-D.
 
-use super::drag::Kind;
 use super::annotations;
+use super::drag::Kind;
 use super::scene_view::Scene;
 use super::slice_view::Slice;
 use crate::state::sampling::{Sample, SampleAction};
@@ -55,8 +55,8 @@ fn marks(painter: &Painter, sample: &Sample, pane: Rect, dots: impl Iterator<Ite
     let hand = painter.ctx().input(|i| i.pointer.latest_pos());
     let hand = hand.filter(|at| pane.contains(*at) && sample.count() > 0);
     if let Some(hand) = hand {
-        let words = format!("{} · {}", sample.words(), sample.count());
-        let beside = hand + vec2(14.0, 0.0);
-        annotations::plate_beside(painter, beside, pane, &words, IN_VIEW.t1, &mut Vec::new());
+        let text = format!("{} · {}", sample.words(), sample.count());
+        let adjacent = hand + vec2(14.0, 0.0);
+        annotations::plate_beside(painter, adjacent, pane, &text, IN_VIEW.t1, &mut Vec::new());
     }
 }

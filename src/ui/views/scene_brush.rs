@@ -4,8 +4,8 @@
 //! Surfaces are those of when the button went down: a stroke neither climbs on what it has painted nor
 //! digs into what it has erased.
 
-use super::drawing::{paints, way};
 use super::drag::{Drag, Kind};
+use super::drawing::{paints, way};
 use super::scene_view::{Scene, through_shape};
 use super::{Views, annotations, pointer, rings};
 use crate::data::{Shape, Stroke};
@@ -173,12 +173,12 @@ impl Views {
         if state.view.tool != Tool::Brush || self.still {
             return;
         }
-        let held = self.drag.as_ref().filter(|d| d.pane == Pane::Scene);
-        let stroke = held.and_then(|d| match &d.kind {
+        let stored = self.drag.as_ref().filter(|d| d.pane == Pane::Scene);
+        let stroke = stored.and_then(|d| match &d.kind {
             Kind::StrokeInScene { erase, surfaces } => Some((*erase, surfaces)),
             _ => None,
         });
-        let hand = pointer(ui).filter(|_| stroke.is_some() || (hovered && held.is_none()));
+        let hand = pointer(ui).filter(|_| stroke.is_some() || (hovered && stored.is_none()));
         let Some(hand) = hand else { return };
         let ground = match stroke {
             Some((_, surfaces)) => scene.ground(hand, surfaces),
@@ -193,8 +193,8 @@ impl Views {
         let ink = if erase { Color32::WHITE } else { colour };
         rings::brush(painter, middle, radius, ink, erase);
         if stroke.is_none() {
-            let beside = middle + vec2(radius.min(120.0) * 0.72, 0.0);
-            annotations::tool_word(painter, beside, scene.rect, &words, ink);
+            let adjacent = middle + vec2(radius.min(120.0) * 0.72, 0.0);
+            annotations::tool_word(painter, adjacent, scene.rect, &words, ink);
         }
     }
 }

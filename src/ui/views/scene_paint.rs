@@ -5,7 +5,7 @@ use super::drag::{CLICK, Kind};
 use super::legend::{self, Legend};
 use super::scene_view::Scene;
 use super::slice_paint::sides_unknown;
-use super::{Views, badge, fan, annotations, leak, pointer, rings, ruler, sampling, spheres};
+use super::{Views, annotations, badge, fan, leak, pointer, rings, ruler, sampling, spheres};
 use crate::data::Shape;
 use crate::data::region::RegionId;
 use crate::state::view::letter;
@@ -110,13 +110,18 @@ impl Views {
                     } else {
                         part.top()
                     };
-                    let away = if shared { annotations::SHARED } else { annotations::ALONE };
+                    let away = if shared {
+                        annotations::SHARED
+                    } else {
+                        annotations::ALONE
+                    };
                     let height = (part.bottom() - from) / bars as f32;
                     let top = from + i as f32 * height;
                     let place = part.with_min_y(top).with_max_y(top + height);
                     let (inks, words) = ((p.t1, ground), (&**low, &**name, &**high));
                     let place = (place, at_left, away);
-                    let bar = annotations::colour_bar(&painter, place, inks, words, |t| colour_map.at(t));
+                    let bar =
+                        annotations::colour_bar(&painter, place, inks, words, |t| colour_map.at(t));
                     scale.extend(bar);
                 }
                 Legend::Stops(words) if part.width() > STOPS => {
@@ -268,7 +273,8 @@ fn title(
     late: bool,
 ) -> Vec<Rect> {
     let corner = scene.rect.min + vec2(MARGIN, MARGIN + 6.0);
-    let text = |at: Pos2, spans: &[Span]| annotations::on(painter, at, Align2::LEFT_CENTER, spans, ground);
+    let text =
+        |at: Pos2, spans: &[Span]| annotations::on(painter, at, Align2::LEFT_CENTER, spans, ground);
     let more = if late { " · drawing…" } else { "" };
     // A small view has no room for both.
     let short = late && scene.rect.width() < LATE;
@@ -306,14 +312,14 @@ fn stops(
     (p, ground): (&Palette, annotations::Ground),
     (pane, at_left): (Rect, bool),
     top: f32,
-    words: &[(&str, [u8; 3])],
+    text: &[(&str, [u8; 3])],
 ) -> Rect {
     let (edge, way, align) = match at_left {
         true => (pane.left() + MARGIN, 1.0, Align2::LEFT_CENTER),
         false => (pane.right() - MARGIN, -1.0, Align2::RIGHT_CENTER),
     };
     let mut all = Rect::NOTHING;
-    for (i, (word, [r, g, b])) in words.iter().enumerate() {
+    for (i, (word, [r, g, b])) in text.iter().enumerate() {
         let y = top + 8.0 + 16.0 * i as f32;
         let at = pos2(edge + way * 14.0, y);
         let span = (*word, theme::regular(size::CAPTION), p.t2);

@@ -2,8 +2,8 @@
 
 use super::choose::is_about_lines;
 use super::cut::Cut;
-use super::region_drag::{Grip, Part};
 use super::drag::{self, CLICK, Drag, Kind};
+use super::region_drag::{Grip, Part};
 use super::{Views, annotations, pointer, sampling, spheres, wheel_steps};
 use crate::data::region::RegionId;
 use crate::data::{Mask, Shape};

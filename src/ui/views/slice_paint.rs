@@ -4,7 +4,9 @@ use super::cut::Cut;
 use super::drag::{CLICK, Kind};
 use super::legend::{self, Legend};
 use super::slice_view::Slice;
-use super::{Views, chrome, fan, region_drag, annotations, leak, pointer, rings, sampling, spheres};
+use super::{
+    Views, annotations, chrome, fan, leak, pointer, region_drag, rings, sampling, spheres,
+};
 use crate::data::{AffineSource, VolumeKind};
 use crate::state::{Content, Convention, Layer, Pane, State, Tool, defaults};
 use crate::ui::format::{decimals_of, fixed, with_unit};
@@ -41,39 +43,39 @@ impl Views {
         let under = painter.add(Shape::Noop);
         fan::on_slice(&painter, slice);
         let (rings, labels) = self.regions(ui, &painter, slice, hovered);
-        let mut words = title(&painter, slice, &rings);
-        let below_title = words
+        let mut text = title(&painter, slice, &rings);
+        let below_title = text
             .iter()
             .map(Rect::bottom)
             .fold(slice.rect.top(), f32::max);
         if state.view.show_letters {
             let place = |middle| self.beside_divider(slice.rect, middle);
-            let letters = letters(&painter, slice, &words, &rings, &place);
-            words.extend(letters);
+            let letters = letters(&painter, slice, &text, &rings, &place);
+            text.extend(letters);
         }
-        words.push(scale_bar(&painter, slice));
-        words.extend(self.window_text(&painter, slice, &words));
+        text.push(scale_bar(&painter, slice));
+        text.extend(self.window_text(&painter, slice, &text));
         if legend {
-            words.extend(self.legend(&painter, slice, below_title, &words));
+            text.extend(self.legend(&painter, slice, below_title, &text));
         }
         if state.view.show_crosshair {
-            painter.set(under, crosshair(&painter, slice, &words));
+            painter.set(under, crosshair(&painter, slice, &text));
         }
         // Last: they give way to all this, and to the buttons that come with the pointer.
         if hovered {
-            words.push(chrome::slice_buttons_at(slice, legend));
+            text.push(chrome::slice_buttons_at(slice, legend));
         }
         for (of, name, colour) in labels {
             let label = annotations::Label::new(&painter, &name, colour);
-            match label.place(of, slice.rect, (&words, &[]), |_| 0) {
+            match label.place(of, slice.rect, (&text, &[]), |_| 0) {
                 Some(place) => {
                     label.paint(&painter, place);
-                    words.push(place);
+                    text.push(place);
                 }
                 // What is in the hand always has its size beside it.
                 None => {
                     let at = of.right_center();
-                    annotations::plate_beside(&painter, at, slice.rect, &name, colour, &mut words);
+                    annotations::plate_beside(&painter, at, slice.rect, &name, colour, &mut text);
                 }
             }
         }
@@ -96,10 +98,10 @@ impl Views {
                 high,
                 colour_map,
             } => {
-                let words = (&**low, &**name, &**high);
+                let text = (&**low, &**name, &**high);
                 let inks = (IN_VIEW.t1, annotations::Ground::BLACK);
                 let place = (place, at_left, annotations::ALONE);
-                annotations::colour_bar(painter, place, inks, words, |t| colour_map.at(t))
+                annotations::colour_bar(painter, place, inks, text, |t| colour_map.at(t))
             }
             Legend::Dec | Legend::Stops(_) => Vec::new(),
         };
@@ -112,7 +114,10 @@ impl Views {
         all.extend(match &of_image {
             Some(Legend::Dec) if part.width() > annotations::DEC_LEGEND.x + 2.0 * MARGIN => {
                 let corner = match at_left {
-                    true => (part.left() + MARGIN + annotations::DEC_LEGEND.x, below_title),
+                    true => (
+                        part.left() + MARGIN + annotations::DEC_LEGEND.x,
+                        below_title,
+                    ),
                     false => (part.right() - MARGIN, part.top() + MARGIN),
                 };
                 let free = (part, taken);
@@ -140,16 +145,16 @@ impl Views {
     /// `FA 0–0.87`: what the greys between black and white are. Where the halves of a divided view differ,
     /// each says its own. Without its name, or not at all, where it would lie over what stands there already.
     fn window_text(&self, painter: &Painter, slice: &Slice, taken: &[Rect]) -> Option<Rect> {
-        let words = window_words(slice.state)?;
+        let sentence = window_words(slice.state)?;
         let part = self.part(slice.rect);
         let font = theme::regular(size::CAPTION);
         let other = self.half.as_ref().map(|half| &half.other_window);
-        let differs = other.is_some_and(|other| other.as_ref() != Some(&words));
+        let differs = other.is_some_and(|other| other.as_ref() != Some(&sentence));
         let mut at = slice.rect.right_bottom() - vec2(MARGIN + 2.0, 8.0);
         if differs {
             // Above the letter of the lower edge, which stands beside the divider.
             at = part.right_bottom() - vec2(MARGIN + 2.0, if self.at_left() { 28.0 } else { 8.0 });
-            let galley = painter.layout_no_wrap(words.clone(), font.clone(), IN_VIEW.t2);
+            let galley = painter.layout_no_wrap(sentence.clone(), font.clone(), IN_VIEW.t2);
             let free = part.width() - if self.at_left() { SCALE } else { 0.0 };
             if galley.size().x > free - 2.0 * MARGIN {
                 return None;
@@ -161,9 +166,14 @@ impl Views {
             let place = Align2::RIGHT_BOTTOM.anchor_size(at, galley.size());
             differs || !taken.iter().any(|t| t.expand(2.0).intersects(place))
         };
-        let text = [&*words, &*range].into_iter().find(free)?;
+        let text = [&*sentence, &*range].into_iter().find(free)?;
         let span = (text, font.clone(), IN_VIEW.t2);
-        Some(annotations::text(painter, at, Align2::RIGHT_BOTTOM, &[span]))
+        Some(annotations::text(
+            painter,
+            at,
+            Align2::RIGHT_BOTTOM,
+            &[span],
+        ))
     }
 
     /// Paints the regions; returns where their rings are, and the names of those under the pointer or in the hand,
@@ -194,10 +204,14 @@ impl Views {
             let named = !state.view.tool.draws();
             let under_pointer = named && at.is_some_and(|at| cut.distance(at) < 4.0);
             if dragged == Some(region.id) || under_pointer {
-                let words = format!("{} · {}", region.name, region_drag::size_words(&region.shape));
+                let text = format!(
+                    "{} · {}",
+                    region.name,
+                    region_drag::size_words(&region.shape)
+                );
                 let middle = || pointer(ui).unwrap_or(slice.rect.center());
                 let of = cut.bounds().unwrap_or_else(|| Rect::from_pos(middle()));
-                labels.push((of.expand(BESIDE), words, colour));
+                labels.push((of.expand(BESIDE), text, colour));
             }
         }
         self.drawing_marks(ui, painter, slice, at);
@@ -239,23 +253,26 @@ impl Views {
 }
 
 /// The crosshair, with gaps where `words` stand: a line through a letter would make another of it.
-pub(super) fn crosshair(painter: &Painter, slice: &Slice, words: &[Rect]) -> Shape {
+pub(super) fn crosshair(painter: &Painter, slice: &Slice, text: &[Rect]) -> Shape {
     let at = slice.screen(slice.state.view.crosshair);
     let (x, y) = (
         painter.round_to_pixel_center(at.x),
         painter.round_to_pixel_center(at.y),
     );
     let rect = slice.rect;
-    let words = words.iter().map(|word| word.expand2(vec2(5.0, 3.0)));
+    let text = text.iter().map(|word| word.expand2(vec2(5.0, 3.0)));
     let hand = Rect::from_center_size(egui::pos2(x, y), Vec2::splat(2.0 * GAP));
-    let taken: Vec<Rect> = words.chain([hand]).collect();
+    let taken: Vec<Rect> = text.chain([hand]).collect();
     let across = taken.iter().filter(|r| r.y_range().contains(y));
     let across = free(rect.x_range(), across.map(|r| r.x_range()).collect());
     let along = taken.iter().filter(|r| r.x_range().contains(x));
     let along = free(rect.y_range(), along.map(|r| r.y_range()).collect());
     let mut lines = Vec::new();
     // A dark rim first: the line must show on bright tissue too.
-    for stroke in [annotations::crosshair_rim(), annotations::crosshair_stroke()] {
+    for stroke in [
+        annotations::crosshair_rim(),
+        annotations::crosshair_stroke(),
+    ] {
         lines.extend(across.iter().map(|part| Shape::hline(*part, y, stroke)));
         lines.extend(along.iter().map(|part| Shape::vline(x, *part, stroke)));
     }
@@ -471,9 +488,9 @@ pub(super) fn scale_bar(painter: &Painter, slice: &Slice) -> Rect {
     let bar = bar.round_to_pixels(painter.pixels_per_point());
     annotations::Ground::BLACK.shade(painter, bar.expand(4.0));
     painter.rect_filled(bar, 0.0, IN_VIEW.t1);
-    let words = with_unit(&fixed(mm, 0), "mm");
+    let sentence = with_unit(&fixed(mm, 0), "mm");
     let at = bar.left_top() - vec2(0.0, 3.0);
-    let span = (&*words, theme::regular(size::CAPTION), IN_VIEW.t1);
+    let span = (&*sentence, theme::regular(size::CAPTION), IN_VIEW.t1);
     annotations::text(painter, at, Align2::LEFT_BOTTOM, &[span]).union(bar)
 }
 

@@ -1,8 +1,8 @@
 //! A slice view: geometry and hands.
 
 use super::cut::{Cut, to_screen, to_world};
-use super::region_drag::{Grip, Part};
 use super::drag::{self, CLICK, Drag, Kind};
+use super::region_drag::{Grip, Part};
 use super::{Views, annotations, path_at_pointer, pointer, sampling, spheres, wheel_steps};
 use crate::data::region::RegionId;
 use crate::scene::draw_list::SlicePane;

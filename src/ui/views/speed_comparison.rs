@@ -38,9 +38,9 @@ impl Views {
         }
         spheres::on_slice(&painter, &slice);
         let under = painter.add(egui::Shape::Noop);
-        let mut words = Vec::new();
+        let mut sentence = Vec::new();
         if state.view.show_letters {
-            words.extend(slice_paint::letters(
+            sentence.extend(slice_paint::letters(
                 &painter,
                 &slice,
                 &[],
@@ -49,7 +49,7 @@ impl Views {
             ));
         }
         if state.view.show_crosshair {
-            painter.set(under, slice_paint::crosshair(&painter, &slice, &words));
+            painter.set(under, slice_paint::crosshair(&painter, &slice, &sentence));
         }
         slice_paint::scale_bar(&painter, &slice);
         let name = match state.session.segment.speed {
@@ -57,8 +57,8 @@ impl Views {
             None => "Speed: sample what you look for first",
         };
         let at = rect.left_top() + vec2(10.0, 16.0);
-        let words = [(name, theme::medium(size::LABEL), IN_VIEW.t1)];
-        annotations::text_over(&painter, at, Align2::LEFT_CENTER, &words, &[]);
+        let sentence = [(name, theme::medium(size::LABEL), IN_VIEW.t1)];
+        annotations::text_over(&painter, at, Align2::LEFT_CENTER, &sentence, &[]);
         let corner = rect.right_bottom() - vec2(12.0, 8.0);
         let legend = [(
             "blue grows, black shrinks",

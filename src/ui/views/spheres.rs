@@ -1,7 +1,7 @@
 //! White spheres add to the surface that is segmented, black ones cut from it and keep it out.
 
-use super::region_drag::{Grip, Part};
 use super::drag::{CLICK, Drag, Kind};
+use super::region_drag::{Grip, Part};
 use super::scene_view::Scene;
 use super::slice_view::Slice;
 use super::{annotations, rings};
@@ -64,12 +64,12 @@ fn crossing(slice: &Slice, sphere: &Sphere) -> Option<(Pos2, f32)> {
 /// out of is.
 pub fn on_slice(painter: &Painter, slice: &Slice) {
     let state = slice.state;
-    let held = matches!(state.view.tool, Tool::Sphere { .. });
+    let stored = matches!(state.view.tool, Tool::Sphere { .. });
     if state.view.task != Task::Segment {
         return;
     }
     for (number, sphere) in &state.document.segment.spheres {
-        let seen = held || !sphere.add || is_loose(state, *number);
+        let seen = stored || !sphere.add || is_loose(state, *number);
         if let Some((centre, radius)) = crossing(slice, sphere).filter(|_| seen) {
             if !sphere.add {
                 painter.circle_filled(centre, radius, DARK);
@@ -245,16 +245,16 @@ pub fn preview(painter: &Painter, slice: &Slice, drag: Option<&Drag>, at: Option
     let Tool::Sphere { add } = slice.state.view.tool else {
         return;
     };
-    let usual = (defaults::SPHERE_MM / slice.plane.mm_per_point) as f32;
+    let default_value = (defaults::SPHERE_MM / slice.plane.mm_per_point) as f32;
     match drag.map(|d| (d.pane, &d.kind, d.pressed, d.last)) {
         Some((pane, Kind::Sphere { centre, .. }, pressed, last)) if pane == slice.pane => {
             let far = last.distance(pressed);
-            let radius = if far >= CLICK { far } else { usual };
+            let radius = if far >= CLICK { far } else { default_value };
             rings::preview(painter, slice.screen(*centre), radius, ADD);
         }
         _ => {
             if let Some(at) = at {
-                rings::preview(painter, at, usual, ADD);
+                rings::preview(painter, at, default_value, ADD);
                 annotations::tool_word(painter, at, slice.rect, word(add), ADD);
             }
         }

@@ -91,7 +91,7 @@ pub fn scroll(ui: &mut Ui, name: impl Hash + Debug, add: impl FnOnce(&mut Ui)) -
     let pass = ctx.cumulative_pass_nr();
     let before: Option<Kept> = ctx.data(|d| d.get_temp(id));
     let before = before.filter(|kept| kept.pass + 1 == pass);
-    let held = under(&ctx, panel, ui.layer_id());
+    let stored = under(&ctx, panel, ui.layer_id());
     let mut kept = before.unwrap_or_default();
     // egui's spring pulls an offset back to the content of the pass before, which does not have the room yet that
     // this pass adds. Without the spring egui limits the offset to the content of this pass.
@@ -113,7 +113,7 @@ pub fn scroll(ui: &mut Ui, name: impl Hash + Debug, add: impl FnOnce(&mut Ui)) -
     let natural = shown.content_size.y - kept.room[0] - kept.room[1];
     // The offset at which this pass was drawn: where rows went, egui has limited its own to what is left.
     let offset = kept.room[0] - origin;
-    let moved = held.zip(before).and_then(|((id, middle), before)| {
+    let moved = stored.zip(before).and_then(|((id, middle), before)| {
         let now = ctx.read_response(id)?.rect.center().y;
         // Scrolling by the wheel moves the origin, too, and does not count.
         Some(now - middle - (origin - before.origin))
@@ -132,9 +132,9 @@ pub fn scroll(ui: &mut Ui, name: impl Hash + Debug, add: impl FnOnce(&mut Ui)) -
     } else if let Some(moved) = moved.filter(|moved| moved.abs() > 0.5) {
         let most = shown.content_size.y - shown.inner_rect.height();
         let above = kept.room[0];
-        let wanted = offset - above + moved;
-        let to = wanted.max(0.0);
-        kept.room[0] = (-wanted).max(0.0);
+        let requested = offset - above + moved;
+        let to = requested.max(0.0);
+        kept.room[0] = (-requested).max(0.0);
         kept.room[1] += (to - (most - above + kept.room[0])).max(0.0);
         kept.goes_to = Some(to);
         kept.offset = to;
@@ -150,18 +150,18 @@ pub fn scroll(ui: &mut Ui, name: impl Hash + Debug, add: impl FnOnce(&mut Ui)) -
             ctx.request_discard("the panel grew below the pointer");
         }
     }
-    let asked: Option<(u64, Rangef)> = ctx.data_mut(|d| d.remove_temp(asked_id())).flatten();
-    let times = match (asked, kept.followed) {
+    let query: Option<(u64, Rangef)> = ctx.data_mut(|d| d.remove_temp(asked_id())).flatten();
+    let times = match (query, kept.followed) {
         (Some((number, _)), Some((followed, times))) if number == followed => times,
         _ => 0,
     };
-    kept.followed = asked.map(|(number, _)| (number, times));
+    kept.followed = query.map(|(number, _)| (number, times));
     let settled = before.is_some_and(|before| before.height == panel.height());
     kept.height = panel.height();
-    if asked.is_some() && !settled {
+    if query.is_some() && !settled {
         ctx.request_repaint();
     }
-    if let Some((number, rows)) = asked.filter(|_| settled)
+    if let Some((number, rows)) = query.filter(|_| settled)
         && times < FOLLOWS
         && !pointer.is_some_and(|at| panel.contains(at))
     {

@@ -43,7 +43,7 @@ impl BandHistogram<'_> {
         if let Some(at) = response.interact_pointer_pos() {
             let value = low + (at.x - bars.left()) / bars.width() * span;
             let off = (value - self.target).abs();
-            let held = ui.data_mut(|d| {
+            let stored = ui.data_mut(|d| {
                 if response.drag_started()
                     || response.is_pointer_button_down_on() && d.get_temp::<bool>(id).is_none()
                 {
@@ -61,7 +61,7 @@ impl BandHistogram<'_> {
             } else {
                 Phase::Live
             };
-            let now = match held {
+            let now = match stored {
                 Hold::Target => (value.clamp(low, high), self.tolerance),
                 Hold::Edge => (self.target, off.max(span * 1e-3)),
             };
@@ -106,14 +106,14 @@ impl BandHistogram<'_> {
         paint::focus_ring(ui.painter(), p, &response, bars, theme::radius::CHIP);
         let texts = Rect::from_min_max(pos2(rect.left(), bars.bottom() + 3.0), rect.max);
         let font = theme::regular(size::CAPTION);
-        let words = |v: f32| match self.values.whole && self.scale == 1.0 {
+        let text = |v: f32| match self.values.whole && self.scale == 1.0 {
             true => format::fixed(f64::from(v), usize::from(v.fract() != 0.0)),
             false => format::significant(f64::from(v * self.scale)),
         };
         let (first, last) = self.values.ends();
-        paint::left(ui.painter(), texts, &words(first), font.clone(), p.t3);
-        paint::right(ui.painter(), texts, &words(last), font, p.t3);
-        let now = format!("{} ± {}", words(target), words(tolerance));
+        paint::left(ui.painter(), texts, &text(first), font.clone(), p.t3);
+        paint::right(ui.painter(), texts, &text(last), font, p.t3);
+        let now = format!("{} ± {}", text(target), text(tolerance));
         let half = paint::width(ui, &now, theme::semibold(size::CAPTION)) * 0.5 + 2.0;
         let x = x_of(target).clamp(texts.left() + 40.0 + half, texts.right() - 40.0 - half);
         let place = Rect::from_center_size(pos2(x, texts.center().y), vec2(2.0 * half, 14.0));

@@ -255,10 +255,10 @@ pub fn segmented(
     ui: &mut Ui,
     rect: Rect,
     name: &str,
-    words: &[&str],
+    text: &[&str],
     chosen: usize,
 ) -> Option<usize> {
-    segmented_but(ui, rect, name, words, chosen, |_| None)
+    segmented_but(ui, rect, name, text, chosen, |_| None)
 }
 
 /// As [`segmented`]; `why` says why a word cannot be chosen, on hover.
@@ -266,11 +266,11 @@ pub fn segmented_but<'a>(
     ui: &mut Ui,
     rect: Rect,
     name: &str,
-    words: &[&str],
+    text: &[&str],
     chosen: usize,
     why: impl Fn(usize) -> Option<&'a str>,
 ) -> Option<usize> {
-    let clicked = segments(ui, rect, name, words, chosen, why);
+    let clicked = segments(ui, rect, name, text, chosen, why);
     clicked.filter(|i| *i != chosen)
 }
 
@@ -279,19 +279,17 @@ pub fn toggled(
     ui: &mut Ui,
     rect: Rect,
     name: &str,
-    words: &[&str],
+    text: &[&str],
     chosen: Option<usize>,
 ) -> Option<usize> {
-    segments(ui, rect, name, words, chosen.unwrap_or(usize::MAX), |_| {
-        None
-    })
+    segments(ui, rect, name, text, chosen.unwrap_or(usize::MAX), |_| None)
 }
 
 fn segments<'a>(
     ui: &mut Ui,
     rect: Rect,
     name: &str,
-    words: &[&str],
+    text: &[&str],
     chosen: usize,
     why: impl Fn(usize) -> Option<&'a str>,
 ) -> Option<usize> {
@@ -306,9 +304,9 @@ fn segments<'a>(
             p.b3
         },
     );
-    let step = rect.width() / words.len().max(1) as f32;
+    let step = rect.width() / text.len().max(1) as f32;
     let mut clicked = None;
-    for (i, word) in words.iter().enumerate() {
+    for (i, word) in text.iter().enumerate() {
         let left = rect.left() + step * i as f32;
         let cell =
             Rect::from_min_size(pos2(left, rect.top()), vec2(step, rect.height())).shrink(2.0);

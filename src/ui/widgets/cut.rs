@@ -135,8 +135,8 @@ impl CutHistogram<'_> {
         }
         let number = format::parse(typed.trim_start_matches(['≥', '>', '=', ' ', '\u{202F}']));
         if number.is_none() {
-            let words = format!("{}: \"{}\" is no number", self.name, typed.trim());
-            notice::say(ui, place, words);
+            let sentence = format!("{}: \"{}\" is no number", self.name, typed.trim());
+            notice::say(ui, place, sentence);
         }
         number.map(|v| v as f32).filter(|v| v.is_finite())
     }

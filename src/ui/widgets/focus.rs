@@ -81,9 +81,9 @@ fn is_over_views(ui: &Ui) -> bool {
 pub fn by_hand(ui: &Ui, response: &Response, id: Id) {
     if response.drag_started() {
         give_by_hand(response, Takes::Sideways);
-    } else if let Some(held) = known(ui).filter(|by_hand| by_hand.id == id) {
+    } else if let Some(stored) = known(ui).filter(|by_hand| by_hand.id == id) {
         let pressed = ui.input(|i| i.pointer.any_pressed()) && !response.contains_pointer();
-        let elsewhere = pressed || held.takes == Takes::Menu && is_over_views(ui);
+        let elsewhere = pressed || stored.takes == Takes::Menu && is_over_views(ui);
         if elsewhere {
             response.surrender_focus();
         }

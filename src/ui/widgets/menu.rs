@@ -74,10 +74,10 @@ fn lock_arrows(ui: &Ui, id: Id) {
 }
 
 /// How often a key was pressed in this frame, without modifiers.
-fn presses(ui: &Ui, wanted: Key) -> usize {
+fn presses(ui: &Ui, requested: Key) -> usize {
     let is = |e: &egui::Event| {
         matches!(e, egui::Event::Key { key, pressed: true, modifiers, .. }
-            if *key == wanted && modifiers.is_none())
+            if *key == requested && modifiers.is_none())
     };
     ui.input(|i| i.events.iter().filter(|e| is(e)).count())
 }

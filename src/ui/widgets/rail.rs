@@ -167,8 +167,8 @@ pub(super) fn asked(
         return Some(stepped(steps));
     }
     ui.input(|i| {
-        let asked = i.accesskit_action_requests(id, Action::SetValue);
-        asked
+        let requested = i.accesskit_action_requests(id, Action::SetValue);
+        requested
             .filter_map(|request| match request.data {
                 Some(ActionData::NumericValue(value)) => Some(value),
                 _ => None,
@@ -245,8 +245,8 @@ fn draw(
     }
     for (value, response) in values.iter().zip(responses) {
         let centre: Pos2 = pos2(x_of(*value), y);
-        let held = response.dragged() || response.hovered();
-        painter.circle_filled(centre, if held { KNOB + 0.5 } else { KNOB }, p.knob);
+        let stored = response.dragged() || response.hovered();
+        painter.circle_filled(centre, if stored { KNOB + 0.5 } else { KNOB }, p.knob);
         if response.has_focus() {
             painter.circle_stroke(centre, KNOB + 2.5, Stroke::new(1.0, p.accent));
         }

@@ -126,9 +126,9 @@ impl<'a> SliderRow<'a> {
 
     /// A value that means something, with a tick on the rail that says so on hover; none where it is
     /// beyond the rail.
-    pub fn marked(mut self, value: Option<f64>, words: &'a str) -> Self {
+    pub fn marked(mut self, value: Option<f64>, text: &'a str) -> Self {
         let on_rail = value.filter(|value| self.scale.range.contains(value));
-        self.mark = on_rail.map(|value| Mark { value, words });
+        self.mark = on_rail.map(|value| Mark { value, words: text });
         self
     }
 

@@ -66,7 +66,7 @@ impl TransferEditor<'_> {
                 None => notice::say(ui, plot, format!("{} points are the most", Transfer::MOST)),
             }
         }
-        let mut held = Vec::new();
+        let mut stored = Vec::new();
         for (i, point) in points.iter().enumerate() {
             let place = Rect::from_center_size(pos_of(plot, *point), vec2(REACH, REACH) * 2.0);
             let id = id.with(("point", i));
@@ -85,10 +85,10 @@ impl TransferEditor<'_> {
                 change = Some(changed);
             }
             self.describe_point(ui, &response, i);
-            held.push(response);
+            stored.push(response);
         }
         let shown = change.as_ref().map_or(self.transfer, |(made, _)| made);
-        self.draw(ui, p, (plot, rect), shown, (chosen, &held));
+        self.draw(ui, p, (plot, rect), shown, (chosen, &stored));
         chosen = chosen.min(shown.points().len() - 1);
         ui.data_mut(|d| d.insert_temp(chosen_id, chosen));
         let typed = self.fields(ui, shown, chosen);
@@ -155,8 +155,8 @@ impl TransferEditor<'_> {
 
     fn describe(&self, response: &Response) {
         let ends = [0.0, 1.0].map(|share| format::measure(self.value(share)));
-        let words = format!("{}: {} to {}", self.name, ends[0], ends[1]);
-        response.widget_info(|| WidgetInfo::labeled(Role::Image, true, &words));
+        let text = format!("{}: {} to {}", self.name, ends[0], ends[1]);
+        response.widget_info(|| WidgetInfo::labeled(Role::Image, true, &text));
         if response.hovered() {
             let hint = "Drag a point · double click adds one · Delete removes it";
             response.clone().on_hover_text(hint);
@@ -267,8 +267,8 @@ impl TransferEditor<'_> {
             let half = (columns.wide.width() - 8.0) * 0.5;
             let font = theme::regular(size::LABEL);
             paint::left(ui.painter(), columns.label, name, font.clone(), p.t2);
-            let beside = columns.wide.with_max_x(columns.wide.right() - half - 8.0);
-            paint::right(ui.painter(), beside, what, font, p.t2);
+            let adjacent = columns.wide.with_max_x(columns.wide.right() - half - 8.0);
+            paint::right(ui.painter(), adjacent, what, font, p.t2);
             columns.wide.with_min_x(columns.wide.right() - half)
         });
         let number = |ui: &Ui, place: Rect, what: &str, typed: String| {

@@ -39,8 +39,8 @@ pub fn whole(ui: &Ui, place: Rect, name: &str, value: f64) -> f64 {
     let taken = value.round();
     if taken != value {
         let number = format::fixed(taken, 0);
-        let words = format!("{name} takes whole numbers only: {number} was used");
-        notice::say(ui, place, words);
+        let text = format!("{name} takes whole numbers only: {number} was used");
+        notice::say(ui, place, text);
     }
     taken
 }

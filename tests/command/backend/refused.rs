@@ -68,9 +68,9 @@ fn hangs() {
     let (folder, _) = driver("sleep(600);");
     let path = folder.path().to_str().expect("letters");
     let set = [("LD_LIBRARY_PATH", path)];
-    let begun = Instant::now();
+    let started = Instant::now();
     std::thread::scope(|scope| {
-        let asked = scope.spawn(|| complaint(&run(&["--backend", "cuda"], &set)));
+        let requested = scope.spawn(|| complaint(&run(&["--backend", "cuda"], &set)));
         let output = run(&[], &set);
         let text = String::from_utf8_lossy(&output.stderr).into_owned();
         let warning = text.lines().next().unwrap_or_default();
@@ -83,7 +83,7 @@ fn hangs() {
             "{text}"
         );
         assert_eq!(output.status.code(), Some(1), "{text}");
-        let (text, code) = asked.join().expect("it ran");
+        let (text, code) = requested.join().expect("it ran");
         assert_eq!(code, Some(1), "{text}");
         assert!(
             text.contains("gave no answer in") && text.contains("--backend cpu"),
@@ -91,7 +91,7 @@ fn hangs() {
         );
     });
     // The driver sleeps for twice as long.
-    assert!(begun.elapsed() < PATIENCE);
+    assert!(started.elapsed() < PATIENCE);
 }
 
 fn endless_name() {
@@ -153,8 +153,8 @@ fn threads() {
             .output()
             .expect("it starts");
         let text = String::from_utf8_lossy(&output.stderr).into_owned();
-        for words in ["panicked", "os error"] {
-            assert!(!text.contains(words), "{n} threads: {text}");
+        for label in ["panicked", "os error"] {
+            assert!(!text.contains(label), "{n} threads: {text}");
         }
         (text, output.status.code())
     };

@@ -3,7 +3,7 @@
 use super::{Desk, limit, weight};
 use crate::support::test;
 use arcuate::data::Role;
-use arcuate::state::streamlines::{StreamlineRules, RegionRule};
+use arcuate::state::streamlines::{RegionRule, StreamlineRules};
 use arcuate::state::{Action, BundleAction};
 use glam::DVec3;
 use libtest_mimic::Trial;

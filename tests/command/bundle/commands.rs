@@ -25,8 +25,8 @@ fn run(command: &str, folder: &Path) {
         .env("ARCUATE_BACKEND", "cpu")
         .output();
     let output = output.expect("a shell");
-    let said = String::from_utf8_lossy(&output.stderr).into_owned();
-    assert!(output.status.success(), "{command}: {said}");
+    let message = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(output.status.success(), "{command}: {message}");
 }
 
 /// Of each row what is behind the first comma: streamlines that were selected are numbered anew.

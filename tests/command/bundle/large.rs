@@ -4,7 +4,7 @@ use super::{limit, weight};
 use crate::support::{Window, test};
 use arcuate::compute::Control;
 use arcuate::data::{Grid, Role, Shape, Tractogram, Volume};
-use arcuate::io::{streamlines, nifti};
+use arcuate::io::{nifti, streamlines};
 use arcuate::state::streamlines::{Column, Drawer, StreamlineRules, TableView};
 use arcuate::state::{Action, BundleAction, Phase};
 use glam::DVec3;

@@ -6,8 +6,10 @@ use crate::support::Window;
 use crate::support::fields::region;
 use arcuate::data::{Grid, Role, Shape};
 use arcuate::state::sessions::Changed;
-use arcuate::state::streamlines::{Drawer, How, Measurement, StreamlineRules, RegionRule, lines_of};
-use arcuate::state::{Action, BundleAction, UnsavedAction, Pane, SessionAction};
+use arcuate::state::streamlines::{
+    Drawer, How, Measurement, RegionRule, StreamlineRules, lines_of,
+};
+use arcuate::state::{Action, BundleAction, Pane, SessionAction, UnsavedAction};
 use glam::DVec3;
 use std::path::Path;
 use std::sync::Arc;
@@ -144,7 +146,9 @@ pub(super) fn refused() {
     // Another file under the same name.
     write(&desk.folder.path().join("all.trx"), 11);
     let mut other = Window::new();
-    other.act(Action::Session(SessionAction::Leave(UnsavedAction::Open(path))));
+    other.act(Action::Session(SessionAction::Leave(UnsavedAction::Open(
+        path,
+    ))));
     let answer = Changed::UseAsItIs;
     let opening = other.state.session.saving.opening.as_ref();
     for index in 0..opening.expect("asked").read.files.len() {

@@ -3,7 +3,7 @@
 use super::{json, refuses};
 use arcuate::compute::Control;
 use arcuate::data::{Grid, Tractogram, Volume};
-use arcuate::io::{streamlines, nifti};
+use arcuate::io::{nifti, streamlines};
 use glam::DVec3;
 use std::path::Path;
 use std::sync::Arc;
@@ -85,9 +85,10 @@ pub(super) fn tables() {
     refuses(&table, &["File exists", "--force"], here);
     let unknown = ["table", "in.trx", "u.csv", "--sort", "md"];
     let output = super::arcuate(&unknown, here);
-    let said = String::from_utf8_lossy(&output.stderr).into_owned();
-    let named = said.contains("no column \"md\"") && said.contains("length, stop_end, weight");
-    assert!(output.status.code() == Some(2) && named, "{said}");
+    let message = String::from_utf8_lossy(&output.stderr).into_owned();
+    let named =
+        message.contains("no column \"md\"") && message.contains("length, stop_end, weight");
+    assert!(output.status.code() == Some(2) && named, "{message}");
 
     let profile = [
         "profile",

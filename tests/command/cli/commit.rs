@@ -42,23 +42,26 @@ pub fn weighs() {
     with_odd_ones(&here.join("all.tck"), &here.join("odd.tck"));
     let n = streamlines(&here.join("odd.tck")).len();
     let base = ["commit", "odd.tck", "head/dwi.nii.gz"];
-    let told = json(
+    let reported = json(
         &[&base[..], &["--filtered", "kept.trx", "--out", "a"]].concat(),
         here,
     );
-    assert_eq!(told["model"], "StickZeppelin", "one shell has no Ball");
+    assert_eq!(reported["model"], "StickZeppelin", "one shell has no Ball");
     assert_eq!(
-        (told["streamlines"].as_u64(), told["single_points"].as_u64()),
+        (
+            reported["streamlines"].as_u64(),
+            reported["single_points"].as_u64()
+        ),
         (Some(n as u64), Some(1))
     );
-    assert!(told["outside"].as_u64() >= Some(1));
+    assert!(reported["outside"].as_u64() >= Some(1));
     let text = std::fs::read_to_string(here.join("a/weights.txt")).unwrap();
     let lines = text.lines().filter(|l| !l.starts_with('#'));
     let weights: Vec<f32> = lines.map(|l| l.parse().unwrap()).collect();
     assert_eq!((weights.len(), weights[0], weights[n - 1]), (n, 0.0, 0.0));
     let kept = streamlines(&here.join("kept.trx"));
     let above: Vec<f32> = weights.iter().copied().filter(|w| *w > 0.0).collect();
-    assert_eq!(told["with_weight"].as_u64(), Some(above.len() as u64));
+    assert_eq!(reported["with_weight"].as_u64(), Some(above.len() as u64));
     assert_eq!(
         &*kept.per_streamline["commit"],
         above.as_slice(),
@@ -98,7 +101,7 @@ pub fn weighs() {
     let product = sums["sum_weight_length_mm"].as_f64().unwrap();
     assert!(product > sum, "most are longer than 1 mm: {product} {sum}");
     // The curve falls, and the same work in another way ends at the same place.
-    let curve: Vec<f64> = told["curve"]
+    let curve: Vec<f64> = reported["curve"]
         .as_array()
         .unwrap()
         .iter()
@@ -110,7 +113,7 @@ pub fn weighs() {
         here,
     );
     let objective = |v: &serde_json::Value| v["objective"].as_f64().unwrap();
-    assert!((objective(&dense) / objective(&told) - 1.0).abs() < 1e-2);
+    assert!((objective(&dense) / objective(&reported) - 1.0).abs() < 1e-2);
     // From weights of its own, as text and in a file of streamlines, it starts lower and ends at the same place.
     let weighted = streamlines(&here.join("odd.tck")).with_per_streamline("commit", weights);
     io::streamlines::save(&here.join("start.trx"), &weighted, "", &Control::new()).unwrap();
@@ -118,8 +121,8 @@ pub fn weighs() {
         let out = format!("s{i}");
         let line = [&base[..], &["--start", start, "--out", &out]].concat();
         let warm = json(&line, here);
-        assert!((objective(&warm) / objective(&told) - 1.0).abs() < 1e-2);
-        assert!(warm["curve"][0].as_f64() < told["curve"][0].as_f64());
+        assert!((objective(&warm) / objective(&reported) - 1.0).abs() < 1e-2);
+        assert!(warm["curve"][0].as_f64() < reported["curve"][0].as_f64());
     }
     std::fs::write(here.join("few.txt"), "1 2 3\n").unwrap();
     let plain = ["commit", "all.tck", "head/dwi.nii.gz"];
@@ -179,23 +182,23 @@ pub fn weighs() {
         warning.contains("Ball needs at least two shells"),
         "{warning}"
     );
-    assert!(told["warning"].is_null());
+    assert!(reported["warning"].is_null());
     // The warning comes before the fit: also where that is refused.
     let few = ["--free", "0.003", "--force-model", "--iterations", "20"];
     let line = [&base[..], &few, &["--out", "h"]].concat();
     let untimed = ["--model", "cylinder", "--force"];
     for (rest, code) in [(&untimed[..0], 0), (&untimed[..], 1)] {
         let output = arcuate(&[&line[..], rest].concat(), here);
-        let said = String::from_utf8_lossy(&output.stderr).into_owned();
-        assert_eq!(output.status.code(), Some(code), "{said}");
-        let warned = said.find("Ball needs at least two shells");
+        let message = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert_eq!(output.status.code(), Some(code), "{message}");
+        let warned = message.find("Ball needs at least two shells");
         assert!(
-            warned.is_some() && said.contains("the model is forced"),
-            "{said}"
+            warned.is_some() && message.contains("the model is forced"),
+            "{message}"
         );
         assert!(
-            said.find("timing").is_none_or(|t| Some(t) > warned),
-            "{said}"
+            message.find("timing").is_none_or(|t| Some(t) > warned),
+            "{message}"
         );
         let text = String::from_utf8_lossy(&output.stdout).into_owned();
         assert_eq!(code == 0, text.contains("\nAll: "), "{text}");
@@ -239,13 +242,13 @@ fn strengths(here: &Path) {
     std::fs::write(here.join("other.scheme"), text).unwrap();
     let line = ["commit", "odd.tck", "head/dwi.nii.gz", "--model", "stick"];
     let rest = ["--scheme", "other.scheme", "--out", "strengths"];
-    let said = json(&[&line[..], &rest].concat(), here);
-    let warnings = said["warnings"].as_array().expect("warnings");
+    let message = json(&[&line[..], &rest].concat(), here);
+    let warnings = message["warnings"].as_array().expect("warnings");
     let found = warnings.iter().filter_map(|w| w.as_str());
     let found: Vec<&str> = found.filter(|w| w.contains("b = 1527 s/mm²")).collect();
-    assert_eq!(found.len(), 1, "{said}");
-    for words in ["has 1000", "in 15 of 17", "other.scheme"] {
-        assert!(found[0].contains(words), "{words}: {}", found[0]);
+    assert_eq!(found.len(), 1, "{message}");
+    for sentence in ["has 1000", "in 15 of 17", "other.scheme"] {
+        assert!(found[0].contains(sentence), "{sentence}: {}", found[0]);
     }
 }
 
@@ -258,14 +261,14 @@ pub fn settles() {
     let line = ["track", "head/dwi.nii.gz", "--seed", "sphere:-31,-6,-1,5"];
     let rest = ["--target", "sphere:-29,33,-1,8", "--seeds", "random:3000"];
     json(&[&line[..], &rest, &["--out", "one.tck"]].concat(), here);
-    let told = json(
+    let reported = json(
         &["commit", "one.tck", "head/dwi.nii.gz", "--out", "a"],
         here,
     );
-    assert_eq!(told["ended"], "objective", "{}", told["iterations"]);
+    assert_eq!(reported["ended"], "objective", "{}", reported["iterations"]);
     assert!(
-        told["iterations"].as_u64() > Some(1000),
+        reported["iterations"].as_u64() > Some(1000),
         "{}",
-        told["iterations"]
+        reported["iterations"]
     );
 }

@@ -146,30 +146,32 @@ fn ends_close_together(here: &Path) {
 fn said(here: &Path, value: &serde_json::Value) {
     let help = arcuate(&["cost", "--help"], here);
     let help = String::from_utf8_lossy(&help.stdout).into_owned();
-    let usual = defaults::pathways();
-    let words: Vec<&str> = help.split_whitespace().collect();
+    let default_value = defaults::pathways();
+    let sentence: Vec<&str> = help.split_whitespace().collect();
     let default_of = |option: &str| {
-        let at = words.iter().position(|w| *w == option).unwrap();
-        let mut after = words[at..].iter().skip_while(|w| !w.ends_with("[default:"));
+        let at = sentence.iter().position(|w| *w == option).unwrap();
+        let mut after = sentence[at..]
+            .iter()
+            .skip_while(|w| !w.ends_with("[default:"));
         let number = after.nth(1).unwrap().trim_end_matches([']', ',']);
         number.parse::<f64>().unwrap()
     };
-    assert_eq!(default_of("--epsilon"), usual.epsilon);
-    assert_eq!(default_of("--min-fa"), usual.params.min_fa);
-    assert_eq!(default_of("--alpha"), usual.params.metric.alpha);
+    assert_eq!(default_of("--epsilon"), default_value.epsilon);
+    assert_eq!(default_of("--min-fa"), default_value.params.min_fa);
+    assert_eq!(default_of("--alpha"), default_value.params.metric.alpha);
     let repaired = value["repaired"].as_u64().unwrap();
     let scan = ["cost", "head/dwi.nii.gz"];
     let line = [&scan[..], &ENDS, &["--epsilon", "0.4", "--out", "again"]].concat();
     let output = arcuate(&line, here);
     let text = String::from_utf8_lossy(&output.stdout).into_owned();
-    let told = text
+    let reported = text
         .lines()
         .find_map(|l| l.strip_suffix(" tensors were repaired"));
-    let told = told.map_or(0, |n| {
+    let reported = reported.map_or(0, |n| {
         let digits: String = n.chars().filter(char::is_ascii_digit).collect();
         digits.parse().unwrap()
     });
-    assert_eq!(told, repaired, "{text}");
+    assert_eq!(reported, repaired, "{text}");
     assert!(repaired > 0, "nothing to tell");
     let share = value["random_pairs"]["weakest_above"].as_f64().unwrap();
     let mean = value["random_pairs"]["cost_per_mm_above"].as_f64().unwrap();
@@ -222,7 +224,7 @@ fn said(here: &Path, value: &serde_json::Value) {
 /// The condition that failed, and whose mask it was.
 fn nothing_starts(here: &Path) {
     let air = ["--seed", "sphere:-80,80,80,3"];
-    let beside =
+    let adjacent =
         "arcuate: note: A mask lies beside the scan and was not used; name it with --mask: ";
     for (command, what) in [
         ("track", "No streamline starts"),
@@ -238,13 +240,19 @@ fn nothing_starts(here: &Path) {
             let output = arcuate(&[&line[..], more, &["--force"]].concat(), here);
             String::from_utf8_lossy(&output.stderr).into_owned()
         };
-        let told = said(&[]);
+        let reported = said(&[]);
         let why = format!("{what}: the seeds lie outside the automatic mask");
-        assert!(told.contains(&why) && told.contains(beside), "{told}");
-        let told = said(&["--mask", "head/brain_mask.nii.gz"]);
+        assert!(
+            reported.contains(&why) && reported.contains(adjacent),
+            "{reported}"
+        );
+        let reported = said(&["--mask", "head/brain_mask.nii.gz"]);
         let why = format!("{what}: the seeds lie outside the mask brain_mask.nii.gz");
-        assert!(told.contains(&why) && !told.contains(beside), "{told}");
-        assert!(!told.contains("FA"), "{told}");
+        assert!(
+            reported.contains(&why) && !reported.contains(adjacent),
+            "{reported}"
+        );
+        assert!(!reported.contains("FA"), "{reported}");
         // Neither reaches a target in the air.
         let line = [
             command,
@@ -258,9 +266,9 @@ fn nothing_starts(here: &Path) {
             "--force",
         ];
         let output = arcuate(&line, here);
-        let told = String::from_utf8_lossy(&output.stderr).into_owned();
+        let reported = String::from_utf8_lossy(&output.stderr).into_owned();
         let why = "; Target lies outside the automatic mask";
-        assert!(told.contains(why), "{told}");
+        assert!(reported.contains(why), "{reported}");
     }
 }
 

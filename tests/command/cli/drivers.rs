@@ -37,21 +37,21 @@ fn draws_by_opengl() -> bool {
 /// Runs the program, not for ever: the text of standard error, and the exit code.
 fn run(here: &Path, arguments: &[&str], set: &[(&str, &str)]) -> (String, Option<i32>) {
     const LIMIT: Duration = Duration::from_secs(300);
-    let said = here.join("said.txt");
+    let message = here.join("said.txt");
     let mut child = program()
         .args(arguments)
         .current_dir(here)
         .env_remove("WGPU_BACKEND")
         .envs(set.iter().copied())
         .stdout(Stdio::null())
-        .stderr(File::create(&said).expect("made"))
+        .stderr(File::create(&message).expect("made"))
         .spawn()
         .expect("the program starts");
-    let begun = Instant::now();
+    let started = Instant::now();
     let status = loop {
         match child.try_wait().expect("it can be asked") {
             Some(status) => break status,
-            None if begun.elapsed() > LIMIT => {
+            None if started.elapsed() > LIMIT => {
                 child.kill().expect("killed");
                 child.wait().expect("gone");
                 panic!("{arguments:?} did not end");
@@ -59,7 +59,7 @@ fn run(here: &Path, arguments: &[&str], set: &[(&str, &str)]) -> (String, Option
             None => std::thread::sleep(Duration::from_millis(20)),
         }
     };
-    let text = std::fs::read_to_string(&said).expect("read");
+    let text = std::fs::read_to_string(&message).expect("read");
     assert!(!text.contains("panicked"), "{text}");
     (text, status.code())
 }

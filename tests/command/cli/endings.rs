@@ -209,15 +209,15 @@ fn two_programs() {
         let both = [begin("a.tck", forced), begin("b.tck", forced)];
         let ended = both.map(|child| child.wait_with_output().expect("gone"));
         let fine = ended.iter().filter(|o| o.status.success()).count();
-        let words: String = ended.iter().map(said).collect();
-        assert!(!words.contains("not empty"), "{words}");
+        let text: String = ended.iter().map(said).collect();
+        assert!(!text.contains("not empty"), "{text}");
         match forced.is_empty() {
             true => {
-                assert_eq!(fine, 1, "{words}");
-                assert!(words.contains("--force"), "{words}");
-                assert_eq!(words.lines().count(), 1, "{words}");
+                assert_eq!(fine, 1, "{text}");
+                assert!(text.contains("--force"), "{text}");
+                assert_eq!(text.lines().count(), 1, "{text}");
             }
-            false => assert_eq!(fine, 2, "{words}"),
+            false => assert_eq!(fine, 2, "{text}"),
         }
         let found = trx::read(&here.join("x.trx"), &Control::new())
             .expect("whole")

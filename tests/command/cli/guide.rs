@@ -29,8 +29,8 @@ fn parses() {
     let commands: Vec<&str> = lines.filter(|l| l.starts_with("arcuate ")).collect();
     assert!(commands.len() >= 40, "{commands:?}");
     for command in commands {
-        let words = shell_words(command.split(" #").next().unwrap_or(command));
-        Arguments::try_parse_from(&words).unwrap_or_else(|e| panic!("{command}: {e}"));
+        let sentence = shell_words(command.split(" #").next().unwrap_or(command));
+        Arguments::try_parse_from(&sentence).unwrap_or_else(|e| panic!("{command}: {e}"));
     }
 }
 

@@ -4,7 +4,7 @@ use super::{arcuate, json, refuses};
 use crate::support::{Random, test};
 use arcuate::compute::Control;
 use arcuate::data::{AffineSource, Grid, Tractogram, Volume};
-use arcuate::io::{streamlines, nifti};
+use arcuate::io::{nifti, streamlines};
 use glam::{DAffine3, DMat3, DVec3};
 use libtest_mimic::Trial;
 use std::path::Path;
@@ -51,8 +51,8 @@ fn images() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let here = folder.path();
     colour_image(&here.join("rgb.nii"));
-    let said = text(&arcuate(&["info", "rgb.nii"], here));
-    assert!(said.contains("colour image"), "{said}");
+    let message = text(&arcuate(&["info", "rgb.nii"], here));
+    assert!(message.contains("colour image"), "{message}");
     assert_eq!(json(&["info", "rgb.nii"], here)["files"][0]["volumes"], 1);
     // 84.3° between the first two axes, and holes.
     let matrix = DMat3::from_cols(DVec3::X, DVec3::new(0.1, 1.0, 0.0), DVec3::Z);
@@ -64,12 +64,15 @@ fn images() {
     values[1201] = f32::NEG_INFINITY;
     let image = Volume::scalar(Arc::new(grid), values);
     nifti::save_volume(&here.join("t1.nii.gz"), &image, "", &Control::new()).expect("written");
-    let said = text(&arcuate(&["info", "t1.nii.gz"], here));
+    let message = text(&arcuate(&["info", "t1.nii.gz"], here));
     assert!(
-        said.contains("1\u{202F}100 are not a number, 2 are infinite"),
-        "{said}"
+        message.contains("1\u{202F}100 are not a number, 2 are infinite"),
+        "{message}"
     );
-    assert!(said.contains("not at right angles, but 5.7° off"), "{said}");
+    assert!(
+        message.contains("not at right angles, but 5.7° off"),
+        "{message}"
+    );
     let file = json(&["info", "t1.nii.gz"], here)["files"][0].clone();
     assert_eq!(
         (&file["not_a_number"], &file["infinite"]),
@@ -79,10 +82,10 @@ fn images() {
     let grid = Grid::axis_aligned([9, 9, 9], DVec3::splat(2.0), DVec3::ZERO).expect("regular");
     let image = Volume::scalar(Arc::new(grid), vec![1.0; 729]);
     nifti::save_volume(&here.join("fine.nii.gz"), &image, "", &Control::new()).expect("written");
-    let said = text(&arcuate(&["info", "fine.nii.gz"], here));
+    let message = text(&arcuate(&["info", "fine.nii.gz"], here));
     assert!(
-        !said.contains("right angles") && !said.contains("not a number"),
-        "{said}"
+        !message.contains("right angles") && !message.contains("not a number"),
+        "{message}"
     );
 }
 
@@ -183,27 +186,27 @@ fn streamlines() {
     ];
     tck("a.tck", &points);
     tck("none.tck", &[]);
-    let said = text(&arcuate(&["info", "t1.nii.gz", "a.tck"], here));
+    let message = text(&arcuate(&["info", "t1.nii.gz", "a.tck"], here));
     assert!(
-        said.contains("75.0 % of a.tck lie inside t1.nii.gz"),
-        "{said}"
+        message.contains("75.0 % of a.tck lie inside t1.nii.gz"),
+        "{message}"
     );
-    assert!(!said.contains("-0.0"), "{said}");
+    assert!(!message.contains("-0.0"), "{message}");
     let value = json(&["info", "t1.nii.gz", "a.tck"], here);
     assert_eq!(value["inside"][0]["share"], 0.75);
-    let said = text(&arcuate(&["info", "none.tck"], here));
+    let message = text(&arcuate(&["info", "none.tck"], here));
     assert!(
-        said.contains("length      none") && !said.contains("0.0 mm"),
-        "{said}"
+        message.contains("length      none") && !message.contains("0.0 mm"),
+        "{message}"
     );
     // Groups, and what is known of each.
     let grouped = Tractogram::new(vec![[0.0; 3], [1.0; 3]], vec![0, 2])
         .with_group("left", vec![0])
         .with_per_group("left", "colour", vec![0.2, 0.4, 0.6]);
     streamlines::save(&here.join("g.trx"), &grouped, "", &Control::new()).expect("written");
-    let said = text(&arcuate(&["info", "g.trx"], here));
+    let message = text(&arcuate(&["info", "g.trx"], here));
     let lines = ["groups      left (1)", "per group   colour"];
-    assert!(lines.iter().all(|l| said.contains(l)), "{said}");
+    assert!(lines.iter().all(|l| message.contains(l)), "{message}");
     assert_eq!(
         json(&["info", "g.trx"], here)["files"][0]["per_group"][0],
         "colour"
@@ -238,8 +241,8 @@ fn folders() {
         ),
     ] {
         let output = arcuate(&["info", name], here);
-        let said = String::from_utf8_lossy(&output.stderr).into_owned();
-        assert_eq!(output.status.code(), Some(1), "{said}");
-        assert!(said.contains(words), "{name}: {said}");
+        let message = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert_eq!(output.status.code(), Some(1), "{message}");
+        assert!(message.contains(words), "{name}: {message}");
     }
 }

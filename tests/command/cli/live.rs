@@ -63,9 +63,9 @@ pub fn rays() {
         layer: None,
         path: here.join("window.tck"),
     });
-    let words = shell_words(&command.replace("rays.tck", "command.tck"));
-    let words: Vec<&str> = words.iter().skip(1).map(String::as_str).collect();
-    let output = arcuate(&[&*words, &["--backend", "cpu"]].concat(), here);
+    let sentence = shell_words(&command.replace("rays.tck", "command.tck"));
+    let sentence: Vec<&str> = sentence.iter().skip(1).map(String::as_str).collect();
+    let output = arcuate(&[&*sentence, &["--backend", "cpu"]].concat(), here);
     assert!(
         output.status.success(),
         "{command}: {}",
@@ -85,15 +85,18 @@ pub fn rays() {
     assert_eq!(numbers(&a), numbers(&b));
 
     // Where none gets there, the command says what became of them.
-    let nowhere = words.iter().map(|w| match *w {
+    let nowhere = sentence.iter().map(|w| match *w {
         "command.tck" => "nowhere.tck",
         w if w.starts_with("sphere:-28") => "sphere:70,90,80,2",
         w => w,
     });
     let output = arcuate(&nowhere.collect::<Vec<_>>(), here);
-    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    let message = String::from_utf8_lossy(&output.stderr).into_owned();
     let expected = "0 of 8\u{202F}000 rays reach 'Target'; ";
-    assert!(output.status.success() && said.contains(expected), "{said}");
+    assert!(
+        output.status.success() && message.contains(expected),
+        "{message}"
+    );
 }
 
 /// Regions painted by hand, exported and named in the command: the same streamlines and rays.
@@ -163,11 +166,11 @@ pub fn painted() {
         let command = command
             .replace("rays.tck", "command.tck")
             .replace("tracks.tck", "command.tck");
-        let words = shell_words(&command);
-        let words: Vec<&str> = words.iter().skip(1).map(String::as_str).collect();
-        let output = arcuate(&[&*words, &["--backend", "cpu", "--force"]].concat(), here);
-        let said = String::from_utf8_lossy(&output.stderr).into_owned();
-        assert!(output.status.success(), "{command}: {said}");
+        let text = shell_words(&command);
+        let text: Vec<&str> = text.iter().skip(1).map(String::as_str).collect();
+        let output = arcuate(&[&*text, &["--backend", "cpu", "--force"]].concat(), here);
+        let message = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert!(output.status.success(), "{command}: {message}");
         let (a, b) = (points(&here.join(&name)), points(&here.join("command.tck")));
         assert!(
             a.len() > 500 && a == b,
@@ -184,8 +187,8 @@ pub fn region_commands() {
     let here = folder.path();
     coarse_head(here);
     let run = |arguments: &str| {
-        let words: Vec<&str> = arguments.split(' ').collect();
-        let output = arcuate(&[&["region"], &*words, &["--json"]].concat(), here);
+        let sentence: Vec<&str> = arguments.split(' ').collect();
+        let output = arcuate(&[&["region"], &*sentence, &["--json"]].concat(), here);
         let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
         (
             output.status.code(),
@@ -229,7 +232,7 @@ pub fn region_commands() {
         voxels("--image labels.nii.gz --label 1 --label 2 --out all.nii.gz"),
         either
     );
-    for (arguments, code, words) in [
+    for (arguments, code, sentence) in [
         ("--union sphere:0,0,0,5 --out x.nii.gz", 2, "no grid"),
         (
             "--image labels.nii.gz --label 7 --out x.nii.gz",
@@ -265,7 +268,7 @@ pub fn region_commands() {
     ] {
         let (found, _, said) = run(arguments);
         assert!(
-            found == Some(code) && said.contains(words),
+            found == Some(code) && said.contains(sentence),
             "{arguments}: {found:?} {said}"
         );
     }

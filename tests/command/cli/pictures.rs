@@ -35,8 +35,8 @@ fn told() {
     let output = arcuate(&[&line[..], &at].concat(), here);
     let error = String::from_utf8_lossy(&output.stderr).into_owned();
     assert!(output.status.success(), "{error}");
-    for words in ["cut off", "900, 900, 900 lies outside"] {
-        assert_eq!(error.matches(words).count(), 1, "{words}: {error}");
+    for text in ["cut off", "900, 900, 900 lies outside"] {
+        assert_eq!(error.matches(text).count(), 1, "{text}: {error}");
     }
 }
 

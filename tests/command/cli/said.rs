@@ -35,8 +35,8 @@ fn on_terminal(output: &Output, word: &str) -> Vec<String> {
 fn in_json(object: &Value, member: &str) -> Vec<String> {
     let list = object[member].as_array();
     let list = list.unwrap_or_else(|| panic!("{member}: {object}"));
-    let words = |v: &Value| v.as_str().expect("a sentence").to_owned();
-    list.iter().map(words).collect()
+    let text = |v: &Value| v.as_str().expect("a sentence").to_owned();
+    list.iter().map(text).collect()
 }
 
 /// Runs with `--json`, compares what both places say, and returns the object and how many of each kind there are.
@@ -85,8 +85,8 @@ fn half() {
         let (object, counts) = said(line, 0, here);
         assert_eq!(counts[1], 1, "{object}");
         let warning = in_json(&object, "warnings").remove(0);
-        let words = "dwi.bvec is newer than the rest, and .dwi.bvec.previous was read";
-        assert!(warning.contains(words), "{warning}");
+        let sentence = "dwi.bvec is newer than the rest, and .dwi.bvec.previous was read";
+        assert!(warning.contains(sentence), "{warning}");
     }
     let written = std::fs::read_to_string(here.join("a.bvec")).expect("vectors");
     let first = |text: &str| -> Vec<f64> {
@@ -116,8 +116,8 @@ fn unit() {
         let (object, counts) = said(line, 0, here);
         assert_eq!(counts, [1, 0, 0], "{object}");
         let note = in_json(&object, "notes").remove(0);
-        let words = "The file's unit is µm; it was converted to mm: a.nii";
-        assert_eq!(note, words);
+        let text = "The file's unit is µm; it was converted to mm: a.nii";
+        assert_eq!(note, text);
     }
 }
 
@@ -161,8 +161,8 @@ fn failures() {
         "replay missing.arcuate",
         "convert t.tck t.trk",
     ] {
-        let words: Vec<&str> = line.split(' ').collect();
-        let (_, counts) = said(&words, 1, here);
+        let text: Vec<&str> = line.split(' ').collect();
+        let (_, counts) = said(&text, 1, here);
         assert_eq!(counts[2], 1, "{line}");
     }
     // Wrong usage, found by the parser of the command line or by the command.
@@ -173,8 +173,8 @@ fn failures() {
         "table t.tck t.txt",
         "track --threads 0",
     ] {
-        let words: Vec<&str> = line.split(' ').collect();
-        let (_, counts) = said(&words, 2, here);
+        let text: Vec<&str> = line.split(' ').collect();
+        let (_, counts) = said(&text, 2, here);
         assert_eq!(counts, [0, 0, 1], "{line}");
     }
     // Each file that cannot be read has an error; those that can be read are described.

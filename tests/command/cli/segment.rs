@@ -5,7 +5,7 @@ use crate::support::Random;
 use arcuate::compute::Control;
 use arcuate::data::{Grid, Volume};
 use arcuate::io::{self, Opened};
-use arcuate::solvers::level_set::{Event, RunHistory, Sphere, ScriptEvent};
+use arcuate::solvers::level_set::{Event, RunHistory, ScriptEvent, Sphere};
 use glam::DVec3;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -153,14 +153,14 @@ pub fn segments() {
     done.events = vec![inputs(half, 2), inputs(half + 5, 0), inputs(half + 9, 1)];
     run["run"] = serde_json::to_value(&done).unwrap();
     let out = at + DVec3::X * 12.0;
-    let held = format!(
+    let stored = format!(
         "{{\"Sphere\": {{\"centre\": [{}, {}, {}], \"radius_mm\": 6.0}}}}",
         out.x, out.y, out.z
     );
-    let held: serde_json::Value = serde_json::from_str(&held).unwrap();
-    let held = serde_json::json!({"grow_here": [held]});
+    let stored: serde_json::Value = serde_json::from_str(&stored).unwrap();
+    let stored = serde_json::json!({"grow_here": [stored]});
     let other = serde_json::json!({"layer": "truth.nii.gz"});
-    run["later"] = serde_json::json!([held, other]);
+    run["later"] = serde_json::json!([stored, other]);
     std::fs::write(here.join("moved.json"), run.to_string()).unwrap();
     json(&["segment", "--script", "moved.json", "--out", "f"], here);
     let moved = values(&here.join("f/labels.nii.gz"));
@@ -177,7 +177,7 @@ pub fn segments() {
     json(&again, here);
     assert_eq!(values(&here.join("g/labels.nii.gz")), moved);
     assert_eq!(text("f/run.json"), text("g/run.json"));
-    run["later"] = serde_json::json!([held, other]);
+    run["later"] = serde_json::json!([stored, other]);
     run["run"]["steps"] = serde_json::json!(4_294_967_296u64);
     std::fs::write(here.join("endless.json"), run.to_string()).unwrap();
     refuses(
@@ -186,7 +186,7 @@ pub fn segments() {
         here,
     );
     run["run"] = serde_json::to_value(&done).unwrap();
-    run["later"] = serde_json::json!([held]);
+    run["later"] = serde_json::json!([stored]);
     std::fs::write(here.join("lacking.json"), run.to_string()).unwrap();
     let lacking = ["segment", "--script", "lacking.json", "--out", "e"];
     refuses(
@@ -340,8 +340,8 @@ pub fn leaks() {
     assert!(before < volume_ml(&value));
     // Both volumes of the sentence count whole voxels.
     let voxels = value["voxels"].as_f64().unwrap();
-    let words = format!("{before:.3} ml became {:.3} ml", voxels * 1e-3);
-    assert!(error.contains(&words), "{words}: {error}");
+    let text = format!("{before:.3} ml became {:.3} ml", voxels * 1e-3);
+    assert!(error.contains(&text), "{text}: {error}");
     // The text report says in words how the run ended.
     for (steps, end) in [
         ("--steps=3", "3 steps (still moving), "),
@@ -349,9 +349,9 @@ pub fn leaks() {
     ] {
         let mut line = line(&["--out", "words", "--force"]);
         line[start.len() - 1] = steps;
-        let said = arcuate(&line, here);
-        let said = String::from_utf8_lossy(&said.stdout).into_owned();
-        assert!(said.contains(end), "{said}");
+        let message = arcuate(&line, here);
+        let message = String::from_utf8_lossy(&message.stdout).into_owned();
+        assert!(message.contains(end), "{message}");
     }
     assert!(here.join("leaks/labels.nii.gz").exists());
     // Who knows lets it go on.

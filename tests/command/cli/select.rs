@@ -3,7 +3,7 @@
 use super::{arcuate, json, refuses};
 use arcuate::compute::Control;
 use arcuate::data::{Grid, Tractogram, Volume};
-use arcuate::io::{Opened, streamlines, nifti, open};
+use arcuate::io::{Opened, nifti, open, streamlines};
 use glam::DVec3;
 use std::path::Path;
 use std::sync::Arc;
@@ -121,11 +121,11 @@ pub(super) fn selects() {
         &["no value \"md\"", "length, fa, weight"],
         here,
     );
-    let usage = |rest: &[&str], words: &str| {
+    let usage = |rest: &[&str], text: &str| {
         let output = arcuate(&[&["select", "in.trx", "new.trx"], rest].concat(), here);
         assert_eq!(output.status.code(), Some(2), "{rest:?}");
         let error = String::from_utf8_lossy(&output.stderr).into_owned();
-        assert!(error.contains(words), "{error}");
+        assert!(error.contains(text), "{error}");
     };
     usage(
         &[],

@@ -3,7 +3,7 @@
 use super::{arcuate, coarse_head, json, points, shell_words};
 use crate::support::Window;
 use arcuate::data::{Role, Shape, TensorFrame, TensorLayout, TensorOrder};
-use arcuate::state::{Action, Content, UnsavedAction, SessionAction, State};
+use arcuate::state::{Action, Content, SessionAction, State, UnsavedAction};
 use glam::dvec3;
 use std::path::Path;
 
@@ -25,11 +25,11 @@ pub fn tracked() {
     let scan = format!("track head/dwi.nii.gz --seed {SEED} --out scan.tck");
     json(&words(&scan), here);
     let dti = format!("track maps/tensor.nii.gz {OURS} --seed {SEED} --out dti.tck");
-    let told = json(&words(&dti), here);
+    let reported = json(&words(&dti), here);
     let [a, b] = ["scan.tck", "dti.tck"].map(|name| points(&here.join(name)));
     assert!(a.len() > 1_000 && a == b, "tensors of a fit are that fit");
     // The command it prints does it again.
-    let again = told["repeat"].as_str().expect("a command").to_owned();
+    let again = reported["repeat"].as_str().expect("a command").to_owned();
     let again = shell_words(&again.replace("dti.tck", "again.tck"));
     let again: Vec<&str> = again.iter().skip(1).map(String::as_str).collect();
     json(&again, here);
@@ -63,10 +63,10 @@ pub fn tracked() {
 fn refused(here: &Path) {
     let refuse = |text: &str, expected: &str, code: i32| {
         let output = arcuate(&words(text), here);
-        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        let message = String::from_utf8_lossy(&output.stderr).into_owned();
         assert!(
-            output.status.code() == Some(code) && said.contains(expected),
-            "{text}: {said}"
+            output.status.code() == Some(code) && message.contains(expected),
+            "{text}: {message}"
         );
     };
     let track = |rest: &str| format!("track {rest} --seed {SEED} --out no.tck");
@@ -178,8 +178,8 @@ fn window(here: &Path, expected: &[u8]) {
     assert_eq!(back.field.tensors, right.field.tensors);
     let last = opened.state.document.layers.last().expect("kept");
     assert_eq!(opened.state.document.recipe(last).command(), text);
-    let told = json(&["replay", "s.arcuate", "--backend", "cpu"], here);
-    for result in told["results"].as_array().expect("results") {
+    let reported = json(&["replay", "s.arcuate", "--backend", "cpu"], here);
+    for result in reported["results"].as_array().expect("results") {
         assert_eq!(result["outcome"], "same bytes", "{result}");
     }
 }

@@ -8,7 +8,7 @@ use arcuate::data::{Role, Tractogram};
 use arcuate::io;
 use arcuate::jobs::session::ResultStorage;
 use arcuate::state::sessions::Verified;
-use arcuate::state::{UnsavedAction, SessionAction};
+use arcuate::state::{SessionAction, UnsavedAction};
 use glam::dvec3;
 use libtest_mimic::Trial;
 use std::cell::Cell;
@@ -67,10 +67,10 @@ fn verified() {
     let saving = &window.state.session.saving;
     let differs = Verified::Differ(vec!["dwi.nii.gz".to_owned()]);
     assert_eq!(saving.verified, Some(differs));
-    let said = window.said();
+    let message = window.said();
     assert!(
-        said.contains("dwi.bval beside it has other content") && said.contains("dwi.nii.gz"),
-        "{said}"
+        message.contains("dwi.bval beside it has other content") && message.contains("dwi.nii.gz"),
+        "{message}"
     );
     assert!(
         window.state.document.tensors.is_some(),
@@ -174,9 +174,12 @@ fn changed_since() {
     window.place(Role::Exclude, dvec3(8.0, 6.0, 0.0), 2.0);
     window.session(save(Some(UnsavedAction::Quit)));
     assert_eq!(std::fs::read(&path).expect("read"), theirs);
-    let asked = window.state.session.saving.changed_since.clone();
-    let asked = asked.expect("it is asked about");
-    assert_eq!((&asked.path, &asked.then), (&path, &Some(UnsavedAction::Quit)));
+    let requested = window.state.session.saving.changed_since.clone();
+    let requested = requested.expect("it is asked about");
+    assert_eq!(
+        (&requested.path, &requested.then),
+        (&path, &Some(UnsavedAction::Quit))
+    );
     assert!(window.state.is_dirty() && !window.closed);
     // Cancel keeps all as it is; under another name both are kept.
     window.session(SessionAction::Stay);

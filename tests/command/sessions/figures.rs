@@ -48,13 +48,13 @@ fn methods() {
     let window = Window::opened(&folder.path().join("s.arcuate"));
     let state = &window.state;
     let walk = &state.document.track;
-    for words in [
+    for sentence in [
         format!("steps of {} mm", walk.step_mm),
         "Diffusion tensors [1]".to_owned(),
         "Arcuate".to_owned(),
         "\n[1] Basser".to_owned(),
     ] {
-        assert!(text.contains(&words), "{words}: {text}");
+        assert!(text.contains(&sentence), "{sentence}: {text}");
     }
     for region in state.document.regions.iter().filter(|r| r.visible) {
         assert!(text.contains(&region.name), "{}: {text}", region.name);

@@ -254,17 +254,17 @@ fn chosen() {
         arcuate::state::core::words::count((before.len() + NOTHING.len()) as u64)
     );
     assert_eq!(window.said(), sentence);
-    let told = |window: &Window| {
+    let reported = |window: &Window| {
         let document = &window.state.document;
         let layer = document.layer_named("mask").expect("used").id;
         document.replaced.get(&layer).cloned()
     };
-    assert_eq!(told(&window).as_ref(), Some(&sentence));
+    assert_eq!(reported(&window).as_ref(), Some(&sentence));
     let other = folder.path().join("other.arcuate");
     window.save(&other);
     let again = Window::opened(&other);
     assert_eq!(again.said(), "", "it is the session's file now");
-    assert_eq!(told(&again).as_ref(), Some(&sentence));
+    assert_eq!(reported(&again).as_ref(), Some(&sentence));
     let paragraph = arcuate::state::methods::methods(&again.state);
     assert!(paragraph.contains(&sentence), "{paragraph}");
     let (code, value, said) = super::replay::run(&["replay", "other.arcuate"], folder.path());
@@ -293,10 +293,10 @@ fn wrong_later() {
     let layer = arcuate::state::LayerId(absent.layer.id);
     let path = other;
     window.session(SessionAction::Restore { layer, path });
-    let said = window.state.document.replaced.get(&layer);
-    let said = said.expect("it is another file");
+    let message = window.state.document.replaced.get(&layer);
+    let message = message.expect("it is another file");
     let begin = "wrong.nii.gz, taken for mask.nii.gz, is not the file";
-    assert!(said.starts_with(begin), "{said}");
+    assert!(message.starts_with(begin), "{message}");
     assert!(window.said().contains(begin), "{}", window.said());
 }
 
@@ -338,10 +338,10 @@ fn edited(path: &Path, edit: impl FnOnce(&mut Value)) -> Window {
 
 fn one_sentence(window: &Window) -> String {
     assert!(window.state.document.is_empty());
-    let said = window.said();
-    assert_eq!(said.lines().count(), 1, "{said}");
-    assert!(said.ends_with("edited.arcuate"), "{said}");
-    said
+    let message = window.said();
+    assert_eq!(message.lines().count(), 1, "{message}");
+    assert!(message.ends_with("edited.arcuate"), "{message}");
+    message
 }
 
 fn newer() {
@@ -351,10 +351,10 @@ fn newer() {
         v["arcuate_session"] = json!(2);
         v["content"] = json!("something else");
     });
-    let said = one_sentence(&window);
+    let message = one_sentence(&window);
     assert!(
-        said.contains("format 2") && said.contains("newer Arcuate"),
-        "{said}"
+        message.contains("format 2") && message.contains("newer Arcuate"),
+        "{message}"
     );
     for other in [json!(0), json!(-1), json!("1"), json!(null)] {
         one_sentence(&edited(&path, |v| v["arcuate_session"] = other));
@@ -369,10 +369,10 @@ fn unknown() {
         v["content"]["document"]["mood"] = json!("good");
     });
     assert!(window.state.document.tensors.is_some());
-    let said = window.said();
+    let message = window.said();
     assert!(
-        said.contains("document.layers.sparkle") && said.contains("document.mood"),
-        "{said}"
+        message.contains("document.layers.sparkle") && message.contains("document.mood"),
+        "{message}"
     );
 }
 

@@ -6,7 +6,7 @@ use crate::support::session_window::Window;
 use crate::support::test;
 use arcuate::data::Role;
 use arcuate::io::session::PackedNumbers;
-use arcuate::state::filter::{FilterAction, VirtualLesionResult, Shown, WEIGHT, WeightMap};
+use arcuate::state::filter::{FilterAction, Shown, VirtualLesionResult, WEIGHT, WeightMap};
 use arcuate::state::streamlines::{How, lines_of};
 use arcuate::state::{Action, BundleAction, Phase, SessionAction, Task};
 use arcuate::ui::probe::{WEIGHTS, readings};
@@ -68,9 +68,10 @@ fn stay() {
     }
     write(&damaged);
     let mut without = Window::opened(&path);
-    let said = without.said();
-    let words = "are left out and stay in the session until the streamlines are edited or weighed";
-    assert!(said.contains(words), "{said}");
+    let message = without.said();
+    let sentence =
+        "are left out and stay in the session until the streamlines are edited or weighed";
+    assert!(message.contains(sentence), "{message}");
     assert!(without.state.document.weighed.is_empty());
     assert!(!without.state.document.is_whole());
     without.save(&path);
@@ -129,7 +130,10 @@ fn come_back() {
         how: How::Replace,
         anchor: None,
     }));
-    act(&mut window, FilterAction::Lesion(VirtualLesionResult::Chosen));
+    act(
+        &mut window,
+        FilterAction::Lesion(VirtualLesionResult::Chosen),
+    );
     let weighed = window.state.document.weighed[&id].clone();
     let least = weighed.sorted[weighed.sorted.len() / 3];
     act(
@@ -180,14 +184,15 @@ fn come_back() {
     act(&mut again, FilterAction::Run);
     let on = again.state.document.weighed[&id].figures.objective;
     assert!((on / weighed.figures.objective - 1.0).abs() < 1e-3);
-    let (code, value, said) = run(&["replay", "weights.arcuate"], folder.path());
-    assert_eq!(code, Some(0), "{said}");
-    let wanted = format!("layer {}, weights: ", id.0);
-    let told = outcomes(&value);
+    let (code, value, message) = run(&["replay", "weights.arcuate"], folder.path());
+    assert_eq!(code, Some(0), "{message}");
+    let requested = format!("layer {}, weights: ", id.0);
+    let reported = outcomes(&value);
     assert!(
-        told.iter()
-            .any(|o| o.starts_with(&wanted) && !o.contains("differ")),
-        "{told:?}"
+        reported
+            .iter()
+            .any(|o| o.starts_with(&requested) && !o.contains("differ")),
+        "{reported:?}"
     );
     // A few letters may stand for more than any memory holds.
     let text = std::fs::read_to_string(&path).expect("read");
@@ -198,21 +203,21 @@ fn come_back() {
     let endless = folder.path().join("endless.arcuate");
     std::fs::write(&endless, session.to_string()).expect("written");
     let full = Window::opened(&endless);
-    let said = full.said();
+    let message = full.said();
     assert!(
-        said.contains("they need more memory than there is"),
-        "{said}"
+        message.contains("they need more memory than there is"),
+        "{message}"
     );
     assert!(full.state.document.layer(id).is_some(), "the others are");
     // Where the streamlines are made again, the weights and their maps come back with them.
     std::fs::remove_dir_all(folder.path().join("weights.arcuate.files")).expect("removed");
-    let (code, _, told) = run(&["replay", "weights.arcuate"], folder.path());
-    assert_eq!(code, Some(1), "{told}");
-    let words = "were not fitted again: the streamlines are not here";
-    assert!(told.contains(words), "{told}");
+    let (code, _, reported) = run(&["replay", "weights.arcuate"], folder.path());
+    assert_eq!(code, Some(1), "{reported}");
+    let sentence = "were not fitted again: the streamlines are not here";
+    assert!(reported.contains(sentence), "{reported}");
     let mut without = Window::opened(&path);
-    let said = without.said();
-    assert!(said.contains("stays in the session"), "{said}");
+    let message = without.said();
+    assert!(message.contains("stays in the session"), "{message}");
     assert!(weight_maps(&without.state.document).is_empty());
     without.save(&folder.path().join("without.arcuate"));
     without.open(&folder.path().join("without.arcuate"));

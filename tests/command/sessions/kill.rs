@@ -154,10 +154,10 @@ fn whole(folder: &Path) -> usize {
 }
 
 fn kills() {
-    let wanted = std::env::var("ARCUATE_KILLS")
+    let requested = std::env::var("ARCUATE_KILLS")
         .ok()
         .and_then(|n| n.parse().ok());
-    let wanted: usize = wanted.unwrap_or(200);
+    let requested: usize = requested.unwrap_or(200);
     let folder = tempfile::tempdir().expect("a folder");
     let here = folder.path();
     let home = here.join("home");
@@ -177,7 +177,7 @@ fn kills() {
     let (mut last, mut temporary, mut steps) = (0, 0, 0);
     // What the last process had done when it was killed.
     let mut clean = true;
-    for kill in 0..wanted {
+    for kill in 0..requested {
         let mut child = Command::new(std::env::current_exe().expect("this program"))
             .env(CHILD, here)
             .env("XDG_STATE_HOME", &home)
@@ -186,12 +186,12 @@ fn kills() {
             .expect("a process");
         let mut lines = BufReader::new(child.stdout.take().expect("its output")).lines();
         let first = lines.next().expect("a line").expect("text");
-        let words: Vec<u64> = first
+        let text: Vec<u64> = first
             .split(' ')
             .skip(1)
             .map(|w| w.parse().expect("a number"))
             .collect();
-        let [left, regions, step] = words[..] else {
+        let [left, regions, step] = text[..] else {
             panic!("{first}")
         };
         // All that had been saved for recovery, or in the session, is here.
@@ -235,5 +235,5 @@ fn kills() {
         killer.join().expect("no panic");
         temporary += whole(here);
     }
-    println!("{wanted} kills, {steps} steps, {temporary} temporary files left");
+    println!("{requested} kills, {steps} steps, {temporary} temporary files left");
 }

@@ -43,9 +43,12 @@ fn map(
     value: Value,
     voxel_mm: Option<f64>,
 ) -> LayerId {
-    let mut wanted = Wanted::of_value(value);
-    wanted.voxels.edge_mm = voxel_mm;
-    window.act(Action::MapDensity { layer, wanted });
+    let mut requested = Wanted::of_value(value);
+    requested.voxels.edge_mm = voxel_mm;
+    window.act(Action::MapDensity {
+        layer,
+        wanted: requested,
+    });
     let id = window.state.session.selected_layer.expect("a layer");
     assert!(
         window.state.document.density_map(id).is_some(),
@@ -101,7 +104,7 @@ fn come_back() {
         assert!(all.contains(&expected), "{expected}: {all:?}");
     }
     let text = methods(&again.state);
-    for words in [
+    for sentence in [
         "maps the share of 120 streamlines sent",
         "in voxels of 0.70 × 0.70 × 0.70 mm [",
         "the length of the streamlines",
@@ -110,7 +113,7 @@ fn come_back() {
         "Whitcher B, Tuch DS",
         "Jones DK (2008)",
     ] {
-        assert!(text.contains(words), "{words}: {text}");
+        assert!(text.contains(sentence), "{sentence}: {text}");
     }
     assert!(!text.contains("Otsu"), "the mask is a file's: {text}");
     let mut found = again.state.clone();

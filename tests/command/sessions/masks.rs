@@ -7,7 +7,7 @@ use crate::support::test;
 use arcuate::data::{AffineSource, Grid, Mask, Region, Role, Shape};
 use arcuate::io::session::PackedMask;
 use arcuate::state::sessions::saved;
-use arcuate::state::{Action, UnsavedAction, SessionAction};
+use arcuate::state::{Action, SessionAction, UnsavedAction};
 use glam::{DVec3, dvec3};
 use libtest_mimic::Trial;
 use serde_json::Value;
@@ -91,9 +91,9 @@ fn sources() {
     let (before, path) = saved(folder.path());
     assert_eq!(masks(&before).len(), AffineSource::ALL.len());
     assert_eq!(Window::opened(&path).said(), "");
-    let said = recovered(&path).said();
-    assert!(said.starts_with("Recovered "), "{said}");
-    assert_eq!(said.lines().count(), 1, "{said}");
+    let message = recovered(&path).said();
+    assert!(message.starts_with("Recovered "), "{message}");
+    assert_eq!(message.lines().count(), 1, "{message}");
     for again in [Window::opened(&path), recovered(&path)] {
         assert_eq!(masks(&again), masks(&before));
         assert!(again.state.document.is_whole());
@@ -103,8 +103,8 @@ fn sources() {
         Some(path.clone()),
         "it may go once it is saved here"
     );
-    let (code, value, said) = run(&["replay", "s.arcuate"], folder.path());
-    assert_eq!((code, &*said), (Some(0), ""));
+    let (code, value, message) = run(&["replay", "s.arcuate"], folder.path());
+    assert_eq!((code, &*message), (Some(0), ""));
     let all = outcomes(&value);
     assert!(
         all.len() == 3 && all.iter().all(|o| o.ends_with("same bytes")),
@@ -127,13 +127,13 @@ fn unreadable() {
     std::fs::write(&path, whole.to_string()).expect("written");
     let mut again = Window::opened(&path);
     // The regions in one sentence, and the streamlines that they made.
-    let said = again.said();
-    assert_eq!(said.lines().count(), 2, "{said}");
+    let message = again.said();
+    assert_eq!(message.lines().count(), 2, "{message}");
     let count = AffineSource::ALL.len();
     let sentence = format!("{count} regions are left out and stay in the session");
-    assert!(said.contains(&sentence), "{said}");
-    assert!(said.contains("of a later version"), "{said}");
-    assert!(said.contains("cannot be made again"), "{said}");
+    assert!(message.contains(&sentence), "{message}");
+    assert!(message.contains("of a later version"), "{message}");
+    assert!(message.contains("cannot be made again"), "{message}");
     assert!(masks(&again).is_empty());
     let lines = |w: &Window| {
         let layer = w.state.document.layer_named("Tracks").expect("kept");

@@ -88,9 +88,9 @@ fn mutations() {
     assert!(taken_in(&text));
     let whole: Value = serde_json::from_str(&text).expect("JSON");
     let mut random = Random::fresh("mutations");
-    let begun = Instant::now();
+    let started = Instant::now();
     let (mut tried, mut taken) = (0, 0);
-    while damages_more(tried, SESSIONS, begun) {
+    while damages_more(tried, SESSIONS, started) {
         let mutated = if tried % 2 == 0 {
             let mut value = whole.clone();
             for _ in 0..1 + random.bits() % 3 {

@@ -56,8 +56,8 @@ fn come_back() {
         (&*back.name, back.epsilon, back.colour),
         ("Mine", 0.25, kept.colour)
     );
-    let words = "Weakest stretch cheaper than 87\u{202F}% of 200 random pairs in this head, cost per mm cheaper than 78\u{202F}%";
-    assert_eq!(back.compared.map(|c| c.words()).as_deref(), Some(words));
+    let sentence = "Weakest stretch cheaper than 87\u{202F}% of 200 random pairs in this head, cost per mm cheaper than 78\u{202F}%";
+    assert_eq!(back.compared.map(|c| c.words()).as_deref(), Some(sentence));
     let (was, is) = (kept.found.as_ref().expect("there"), back.found.as_ref());
     let is = is.expect("solved again");
     assert!((was.pathway.least / is.pathway.least - 1.0).abs() < 1e-4);

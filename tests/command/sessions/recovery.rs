@@ -4,10 +4,10 @@ use crate::support::session_window::{Window, everything, layer};
 use crate::support::test;
 use arcuate::data::Role;
 use arcuate::io::recovery::{RecoveryFolder, are_held, left_behind};
-use arcuate::jobs::session::{SessionRequest, ResultStorage};
+use arcuate::jobs::session::{ResultStorage, SessionRequest};
 use arcuate::state::sessions::saved;
 use arcuate::state::sessions::unsaved::UnsavedPart;
-use arcuate::state::{Action, Effect, UnsavedAction, Phase, SessionAction, update};
+use arcuate::state::{Action, Effect, Phase, SessionAction, UnsavedAction, update};
 use glam::DVec3;
 use libtest_mimic::Trial;
 use std::path::{Path, PathBuf};
@@ -71,7 +71,10 @@ fn newest() {
     }
     let places = desks.each_ref().map(RecoveryFolder::session);
     drop(desks);
-    let found: Vec<_> = left_behind(root).iter().map(RecoveryFolder::session).collect();
+    let found: Vec<_> = left_behind(root)
+        .iter()
+        .map(RecoveryFolder::session)
+        .collect();
     assert_eq!(found, [3, 1, 0, 2].map(|i: usize| places[i].clone()));
 }
 
@@ -93,11 +96,11 @@ fn origin() {
     assert!(again.state.is_dirty());
     assert_eq!(again.state.document.regions.len(), 2);
     // A note says what was recovered until it is saved; the offer is gone.
-    let said = again.said();
+    let message = again.said();
     assert!(
-        said.starts_with("Recovered own.arcuate: ")
-            && said.ends_with("2 regions. Save the session to keep it"),
-        "{said}"
+        message.starts_with("Recovered own.arcuate: ")
+            && message.ends_with("2 regions. Save the session to keep it"),
+        "{message}"
     );
     again.session(SessionAction::Save {
         path: None,
@@ -170,14 +173,14 @@ fn asked_after() {
     for (change, thing) in changes {
         window.state = start.clone();
         change(&mut window);
-        let wanted = [thing];
-        assert_eq!(window.state.unsaved(), wanted);
+        let requested = [thing];
+        assert_eq!(window.state.unsaved(), requested);
         let mut again = recovered(&mut window, &copy);
-        assert_eq!(again.state.unsaved(), wanted, "{}", again.said());
+        assert_eq!(again.state.unsaved(), requested, "{}", again.said());
         assert!(again.state.asks_before_leaving());
         // A second crash changes nothing about that.
         let again = recovered(&mut again, &folder.path().join("second.arcuate"));
-        assert_eq!(again.state.unsaved(), wanted, "{}", again.said());
+        assert_eq!(again.state.unsaved(), requested, "{}", again.said());
     }
     // Where the session is another by now, it says nothing of the work.
     window.state = start;
@@ -187,7 +190,10 @@ fn asked_after() {
     let again = recovered(&mut window, &copy);
     let regions = window.state.document.regions.len();
     let things = again.state.unsaved();
-    assert!(things.contains(&UnsavedPart::Regions(regions)), "{things:?}");
+    assert!(
+        things.contains(&UnsavedPart::Regions(regions)),
+        "{things:?}"
+    );
     let is_layer = |t: &UnsavedPart| matches!(t, UnsavedPart::Layer { .. });
     assert!(things.iter().any(is_layer), "{things:?}");
 }

@@ -42,9 +42,9 @@ pub fn run(arguments: &[&str], folder: &Path) -> (Option<i32>, Value, String) {
         .current_dir(folder)
         .output()
         .expect("the program runs");
-    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    let message = String::from_utf8_lossy(&output.stderr).into_owned();
     let value = serde_json::from_slice(&output.stdout).unwrap_or(Value::Null);
-    (output.status.code(), value, said)
+    (output.status.code(), value, message)
 }
 
 pub fn outcomes(value: &Value) -> Vec<String> {
@@ -118,12 +118,12 @@ fn replay() {
     }
     let (code, _, said) = run(&["replay", "s.arcuate"], here);
     assert_eq!(code, Some(1));
-    for words in [
+    for sentence in [
         "dwi.nii.gz; name its folder with --look-in",
         "mask.nii.gz; name",
         "Tensors could not be made again: There is no such file",
     ] {
-        assert!(said.contains(words), "{said}");
+        assert!(said.contains(sentence), "{said}");
     }
     let (code, _, said) = run(&["replay", "s.arcuate", "--look-in", "moved"], here);
     assert_eq!(code, Some(0), "{said}");
@@ -131,8 +131,8 @@ fn replay() {
     std::fs::create_dir(here.join("dwi.nii.gz")).expect("a folder");
     let (code, _, said) = run(&["replay", "s.arcuate"], here);
     assert_eq!(code, Some(1));
-    let words = "It is a folder now, and was a file";
-    let line = said.lines().find(|l| l.contains(words)).expect("said");
+    let sentence = "It is a folder now, and was a file";
+    let line = said.lines().find(|l| l.contains(sentence)).expect("said");
     assert!(
         line.contains("dwi.nii.gz; put the file back in place of the folder"),
         "{said}"

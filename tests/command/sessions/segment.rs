@@ -132,8 +132,8 @@ fn come_back() {
         panic!("a mask: {}", window.said());
     };
     let line = ["segment", "--script", "run.json", "--out", "again"];
-    let (code, _, said) = run(&line, folder.path());
-    assert_eq!(code, Some(0), "{said}");
+    let (code, _, message) = run(&line, folder.path());
+    assert_eq!(code, Some(0), "{message}");
     let labels = folder.path().join("again/labels.nii.gz");
     let Ok(Opened::Volume(labels, _)) = arcuate::io::open(&labels, &Control::new()) else {
         panic!("labels");
@@ -184,8 +184,8 @@ fn come_back() {
     let methods = arcuate::state::methods::methods(&again.state);
     assert!(methods.contains("was segmented in"), "{methods}");
     assert!(methods.contains("Lefohn"), "{methods}");
-    let (code, value, said) = run(&["replay", "segments.arcuate"], folder.path());
-    assert_eq!(code, Some(0), "{said}");
+    let (code, value, message) = run(&["replay", "segments.arcuate"], folder.path());
+    assert_eq!(code, Some(0), "{message}");
     let name = format!("layer {}: same bytes", kept.id.0);
     assert!(outcomes(&value).contains(&name), "{:?}", outcomes(&value));
     let surface = "surface: same bytes".to_owned();
@@ -200,8 +200,8 @@ fn come_back() {
     assert!(text.contains(from), "{text}");
     let changed = folder.path().join("changed.arcuate");
     std::fs::write(changed, text.replace(from, to)).expect("written");
-    let (code, value, said) = run(&["replay", "changed.arcuate"], folder.path());
-    assert_eq!(code, Some(1), "{said}");
+    let (code, value, message) = run(&["replay", "changed.arcuate"], folder.path());
+    assert_eq!(code, Some(1), "{message}");
     let name = format!("layer {}: differs", kept.id.0);
     assert!(outcomes(&value).contains(&name), "{:?}", outcomes(&value));
     // What cannot be read stays in the session, and is back where it can.
@@ -215,11 +215,14 @@ fn come_back() {
     std::fs::write(&later, session.to_string()).expect("written");
     let mut without = Window::opened(&later);
     assert!(without.state.document.layer(kept.id).is_none());
-    let said = without.said();
-    assert!(said.contains("left out and stays in the session"), "{said}");
+    let message = without.said();
+    assert!(
+        message.contains("left out and stays in the session"),
+        "{message}"
+    );
     // The surface in the hand was steered by such masks.
-    let words = "The surface that was segmented is left out and stays in the session until";
-    assert!(said.contains(words), "{said}");
+    let sentence = "The surface that was segmented is left out and stays in the session until";
+    assert!(message.contains(sentence), "{message}");
     assert!(without.state.document.segment.spheres.is_empty());
     without.save(&later);
     let text = std::fs::read_to_string(&later).expect("read");

@@ -176,11 +176,14 @@ fn lacking() {
     let (index, answer) = (index.expect("the mask").0, Changed::UseAsItIs);
     again.session(SessionAction::Answer { index, answer });
     again.session(SessionAction::OpenAnyway);
-    let said = again.said();
-    assert!(said.contains("Of snapshot 1, these are not here"), "{said}");
-    assert!(said.contains("weights of Tracks"), "{said}");
-    let words = "Snapshot 1: extra.nii.gz is not the file this session was saved with";
-    assert!(said.contains(words), "{said}");
+    let message = again.said();
+    assert!(
+        message.contains("Of snapshot 1, these are not here"),
+        "{message}"
+    );
+    assert!(message.contains("weights of Tracks"), "{message}");
+    let sentence = "Snapshot 1: extra.nii.gz is not the file this session was saved with";
+    assert!(message.contains(sentence), "{message}");
 }
 
 fn tensors() {

@@ -6,7 +6,7 @@ use crate::support::origins::{density_maps, segments};
 use crate::support::session_window::{Window, everything, layer};
 use crate::support::test;
 use arcuate::data::{Role, Tractogram};
-use arcuate::jobs::session::{SessionRequest, ResultStorage};
+use arcuate::jobs::session::{ResultStorage, SessionRequest};
 use arcuate::solvers::tractogram::selection::PointStatistic;
 use arcuate::state::filter::{FilterAction, FilterFile, WeightMap};
 use arcuate::state::origin::OriginId;
@@ -15,8 +15,8 @@ use arcuate::state::segment::{SegmentAction, SegmentFile};
 use arcuate::state::sessions::unsaved::UnsavedPart;
 use arcuate::state::streamlines::{Column, Drawer, How, Limit, Measurement, StreamlineRules};
 use arcuate::state::{
-    Action, BundleAction, Content, Effect, LayerId, UnsavedAction, Pane, Phase, SessionAction, Task,
-    update,
+    Action, BundleAction, Content, Effect, LayerId, Pane, Phase, SessionAction, Task,
+    UnsavedAction, update,
 };
 use glam::{DVec3, dvec3};
 use libtest_mimic::Trial;
@@ -222,7 +222,8 @@ fn exports() {
     window.act(Action::Filter(FilterAction::Run));
     let things = window.state.unsaved();
     assert!(things.contains(&UnsavedPart::Weights(1)), "{things:?}");
-    let is_tracks = |t: &UnsavedPart| matches!(t, UnsavedPart::Layer { layer, .. } if *layer == tracks);
+    let is_tracks =
+        |t: &UnsavedPart| matches!(t, UnsavedPart::Layer { layer, .. } if *layer == tracks);
     assert!(!things.iter().any(is_tracks), "{things:?}");
 }
 
@@ -350,7 +351,8 @@ fn whole() {
         layer: None,
         path: folder.path().join("all.tck"),
     });
-    let is_brain = |t: &UnsavedPart| matches!(t, UnsavedPart::Layer { layer, .. } if *layer == brain);
+    let is_brain =
+        |t: &UnsavedPart| matches!(t, UnsavedPart::Layer { layer, .. } if *layer == brain);
     assert!(window.state.unsaved().iter().any(is_brain));
     // What was edited since is in no file.
     save(&mut window, "all.tck");
@@ -417,10 +419,10 @@ fn recipes() {
         status.contains("without the streamlines of 1 layer, 72"),
         "{status}"
     );
-    let said = &window.state.session.saving.recipe_only;
-    assert_eq!(said.len(), 1);
+    let message = &window.state.session.saving.recipe_only;
+    assert_eq!(message.len(), 1);
     assert_eq!(
-        said[0].words(),
+        message[0].words(),
         "Whole brain: 3\u{202F}000 streamlines, 72.0\u{202F}MB"
     );
     assert!(!window.state.is_dirty());
@@ -495,10 +497,10 @@ fn without_recipe() {
         path: Some(path.clone()),
         then: None,
     });
-    let said = window.said();
+    let message = window.said();
     assert!(
-        said.starts_with("Whole brain cannot be stored in a session"),
-        "{said}"
+        message.starts_with("Whole brain cannot be stored in a session"),
+        "{message}"
     );
     assert!(window.state.is_dirty() && window.state.asks_before_leaving());
     window.act(Action::SaveTracks {

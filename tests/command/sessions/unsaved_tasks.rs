@@ -5,7 +5,7 @@ use crate::support::session_window::{everything, layer};
 use crate::support::test;
 use arcuate::data::Role;
 use arcuate::solvers::commit::cylinder::Timing;
-use arcuate::state::filter::{FilterAction, FilterFile, VirtualLesionResult, Times};
+use arcuate::state::filter::{FilterAction, FilterFile, Times, VirtualLesionResult};
 use arcuate::state::segment::{self, SegmentAction};
 use arcuate::state::sessions::unsaved::UnsavedPart;
 use arcuate::state::streamlines::How;
@@ -35,8 +35,12 @@ fn weights() {
     window.act(Action::SelectTask(Task::Filter));
     let unsaved = |window: &Window| {
         let things = window.state.unsaved();
-        let of = |t: &UnsavedPart| matches!(t, UnsavedPart::Layer { layer, .. } if *layer == tracks);
-        (things.iter().any(of), things.contains(&UnsavedPart::Weights(1)))
+        let of =
+            |t: &UnsavedPart| matches!(t, UnsavedPart::Layer { layer, .. } if *layer == tracks);
+        (
+            things.iter().any(of),
+            things.contains(&UnsavedPart::Weights(1)),
+        )
     };
     let save = |window: &mut Window, what: FilterFile, name: &str| {
         let path = folder.path().join(name);
@@ -60,7 +64,9 @@ fn weights() {
         how: How::Replace,
         anchor: None,
     }));
-    window.act(Action::Filter(FilterAction::Lesion(VirtualLesionResult::Chosen)));
+    window.act(Action::Filter(FilterAction::Lesion(
+        VirtualLesionResult::Chosen,
+    )));
     assert!(
         !window.state.document.weighed[&tracks].lesions.is_empty(),
         "{} {}",
@@ -85,8 +91,8 @@ fn parameters() {
     let document = &start.document;
     let phase = Phase::Done;
     let filter = |params| Action::Filter(FilterAction::Params { params, phase });
-    let usual = document.filter_params();
-    let mut lasso = usual.clone();
+    let default_value = document.filter_params();
+    let mut lasso = default_value.clone();
     lasso.lasso = 0.1;
     let times = Times::Both(Timing {
         pulse_ms: 30.0,
@@ -105,7 +111,7 @@ fn parameters() {
     let mask = layer(&window, "mask");
     let actions = [
         (filter(Some(lasso)), true),
-        (filter(Some(usual)), false),
+        (filter(Some(default_value)), false),
         (Action::Filter(FilterAction::Times { times, phase }), true),
         (Action::Filter(FilterAction::Mask(Some(mask))), true),
         (segment(|s| s.params.smoothness = 0.3), true),
@@ -165,16 +171,17 @@ fn added() {
     // Opened from a file.
     window.open(&at("some.tck"));
     assert_eq!(window.state.unsaved(), [named("some")]);
-    let words = named("some").words();
+    let text = named("some").words();
     assert_eq!(
-        words,
+        text,
         "1 layer added to the session, held by a file of its own: some"
     );
     // Exported in full, whichever came first.
     window.state = start.clone();
     window.act(Action::TrackWholeBrain);
     let brain = layer(&window, "Whole brain");
-    let in_memory = |t: &UnsavedPart| matches!(t, UnsavedPart::Layer { layer, .. } if *layer == brain);
+    let in_memory =
+        |t: &UnsavedPart| matches!(t, UnsavedPart::Layer { layer, .. } if *layer == brain);
     let things = window.state.unsaved();
     assert!(things.len() == 1 && in_memory(&things[0]), "{things:?}");
     window.act(Action::SaveTracks {

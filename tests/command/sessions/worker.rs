@@ -55,11 +55,11 @@ fn session(folder: &Path) -> PathBuf {
 
 /// Has the one thing done that the window asks for.
 fn done(window: &mut Window, effects: &mut Vec<Effect>) -> (Event, SessionOutput) {
-    let asked = effects.drain(..).find_map(|effect| match effect {
+    let requested = effects.drain(..).find_map(|effect| match effect {
         Effect::Submit(request) => Some(request),
         _ => None,
     });
-    let job = window.jobs.submit(asked.expect("a request"));
+    let job = window.jobs.submit(requested.expect("a request"));
     let event = window.jobs.wait(&job, |_| {});
     match event.outcome::<SessionRequest>() {
         Some(Outcome::Done(output)) => (event.clone(), output.clone()),
@@ -89,8 +89,8 @@ fn words() {
         strict: false,
         parser: Parser::new(|_| std::thread::current().id()),
     };
-    let mut asked = vec![Effect::submit(request)];
-    let SessionOutput::Read(read) = done(&mut window, &mut asked).1 else {
+    let mut requested = vec![Effect::submit(request)];
+    let SessionOutput::Read(read) = done(&mut window, &mut requested).1 else {
         panic!("read")
     };
     let by = read.content.get::<ThreadId>().expect("a thread");

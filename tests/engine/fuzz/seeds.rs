@@ -8,7 +8,7 @@ use crate::support::made::{Made, gzip};
 use crate::support::session_window::Window;
 use arcuate::compute::Control;
 use arcuate::data::{Gradients, Grid, Volume, VolumeKind};
-use arcuate::io::{self, convert, streamlines, nifti};
+use arcuate::io::{self, convert, nifti, streamlines};
 use arcuate::solvers::level_set;
 use arcuate::solvers::level_set::{Layout, Mode, Params, RunHistory};
 use arcuate::state::Preferences;
@@ -367,9 +367,9 @@ fn affines() -> Seeds {
 fn picture() -> Seeds {
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("a.png");
-    let words =
+    let text =
         [("Title", "plain"), ("Comment", "x → y")].map(|(k, v)| (k.to_owned(), v.to_owned()));
-    io::png::save(&path, [3, 2], &[7; 24], &words).expect("saved");
+    io::png::save(&path, [3, 2], &[7; 24], &text).expect("saved");
     vec![("words".to_owned(), std::fs::read(path).expect("read"))]
 }
 

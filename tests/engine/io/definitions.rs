@@ -6,7 +6,7 @@ use super::sentence;
 use crate::support::{Random, test};
 use arcuate::compute::Control;
 use arcuate::data::{Tractogram, Volume};
-use arcuate::io::{self, streamlines, nifti, scalars, tck, trx};
+use arcuate::io::{self, nifti, scalars, streamlines, tck, trx};
 use glam::DVec3;
 use half::f16;
 use libtest_mimic::Trial;
@@ -361,16 +361,16 @@ fn trk_contradiction() {
     put(440, &matrix(1.0));
     bytes[948..952].copy_from_slice(b"LAS\0");
     std::fs::write(&path, &bytes).expect("written");
-    let said = warnings(&path);
-    let sentence = said
+    let message = warnings(&path);
+    let sentence = message
         .iter()
         .find(|w| w.contains("contradicts"))
         .expect("a warning");
-    for words in [
+    for text in [
         "voxels of 2 × 2 × 2 mm in the order LAS",
         "1 × 1 × 1 mm in the order RAS",
     ] {
-        assert!(sentence.contains(words), "{sentence}");
+        assert!(sentence.contains(text), "{sentence}");
     }
 }
 
@@ -436,8 +436,11 @@ fn weights() {
     assert_eq!(written, own);
     // As `tcksift2` writes them: all in one line, behind a remark.
     tck::save(&at("a.tck"), &lines, "", &Control::new()).expect("saved");
-    let words: Vec<String> = own.iter().map(f32::to_string).collect();
-    let text = format!("# command_history: tcksift2 a.tck\n{}\n", words.join(" "));
+    let sentence: Vec<String> = own.iter().map(f32::to_string).collect();
+    let text = format!(
+        "# command_history: tcksift2 a.tck\n{}\n",
+        sentence.join(" ")
+    );
     std::fs::write(at("a.weights.csv"), text).expect("written");
     assert_eq!(*open(&at("a.tck")).0.per_streamline["weights"], *own);
     assert_eq!(

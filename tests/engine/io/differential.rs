@@ -11,7 +11,7 @@ use crate::support::{FIXED_SEED, Random, seed, test};
 use arcuate::compute::Control;
 use arcuate::data::tractogram::columns;
 use arcuate::data::{AffineSource, Grid, Mask, Tractogram, Volume, VolumeKind};
-use arcuate::io::{self, Error, Opened, Space, Reading, streamlines, nifti};
+use arcuate::io::{self, Error, Opened, Reading, Space, nifti, streamlines};
 use libtest_mimic::Trial;
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
@@ -59,9 +59,9 @@ fn known() -> Vec<Known> {
         let [formats, what, outcome, told, why] = parts[..] else {
             panic!("five columns: {line}");
         };
-        let words: Vec<&str> = told.split(", ").collect();
+        let sentence: Vec<&str> = told.split(", ").collect();
         let known = matches!(
-            words[..],
+            sentence[..],
             ["told" | "silent"] | ["told" | "silent", "seldom"]
         );
         assert!(known && why.len() > 20, "{line}");
@@ -69,8 +69,8 @@ fn known() -> Vec<Known> {
             formats: formats.split(' ').map(str::to_owned).collect(),
             what: what.to_owned(),
             outcome: outcome.to_owned(),
-            told: words[0] == "told",
-            seldom: words.len() > 1,
+            told: sentence[0] == "told",
+            seldom: sentence.len() > 1,
             line: line.to_owned(),
         }
     };
@@ -101,8 +101,8 @@ fn agree() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let here = folder.path();
     write_ours(&here.join("ours"));
-    let asked = std::env::var("ARCUATE_DIFFERENTIAL").ok();
-    let copies = asked.map_or(COPIES, |n| n.parse().expect("a whole number"));
+    let requested = std::env::var("ARCUATE_DIFFERENTIAL").ok();
+    let copies = requested.map_or(COPIES, |n| n.parse().expect("a whole number"));
     let ran = Command::new(python())
         .arg(crate::support::root().join("tests/peers/differential.py"))
         .arg(here)
@@ -113,8 +113,8 @@ fn agree() {
         ])
         .output()
         .expect("Python runs");
-    let said = String::from_utf8_lossy(&ran.stderr).into_owned();
-    assert!(ran.status.success(), "{said}");
+    let message = String::from_utf8_lossy(&ran.stderr).into_owned();
+    assert!(ran.status.success(), "{message}");
     let numbers = std::fs::read(here.join("numbers.bin")).expect("numbers");
     let numbers: Vec<f64> = bytemuck::pod_collect_to_vec(&numbers);
     let list = std::fs::read_to_string(here.join("list.jsonl")).expect("a list");
@@ -125,17 +125,17 @@ fn agree() {
     let mut used = BTreeSet::new();
     let mut unknown: BTreeMap<String, (usize, String)> = BTreeMap::new();
     // What is said of a whole file is no word about damage.
-    let mut usual: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
+    let mut default_value: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
     for file in &files {
         let ours = read(&here.join(&file.name));
-        let said = words(&ours);
-        let usual = usual.entry(file.base.clone()).or_default();
+        let message = words(&ours);
+        let default_value = default_value.entry(file.base.clone()).or_default();
         if file.what.is_empty() {
-            usual.extend(said.clone());
+            default_value.extend(message.clone());
         }
-        let told = ours.is_err() || said.iter().any(|s| !usual.contains(s));
+        let reported = ours.is_err() || message.iter().any(|s| !default_value.contains(s));
         let mut findings = compare(file, &ours, &numbers);
-        if file.damaged && !told {
+        if file.damaged && !reported {
             findings.push(Finding {
                 outcome: TAKEN,
                 ours: "read".to_owned(),
@@ -154,7 +154,7 @@ fn agree() {
             used.extend(rows.iter().copied());
             let state = match rows[..] {
                 [] => "not in the table",
-                _ if rows.iter().any(|&i| table[i].told) && !told => "not told",
+                _ if rows.iter().any(|&i| table[i].told) && !reported => "not told",
                 _ => continue,
             };
             let key = format!("{} {} {outcome} {state}", file.format, file.what);
@@ -229,8 +229,8 @@ fn write_ours(folder: &Path) {
         nifti::save_volume(&at("c.nii"), &colours, "", &control).expect("saved");
         let inside = (0..24).map(|i| u8::from(i % 3 == 0)).collect::<Vec<u8>>();
         nifti::save_mask(&at("d.nii"), &Mask::new(small, inside), "", &control).expect("saved");
-        let told = Reading::default();
-        let plan = io::convert::plan(&at("a.nii"), &at("e.nrrd"), None, &told, &control);
+        let reported = Reading::default();
+        let plan = io::convert::plan(&at("a.nii"), &at("e.nrrd"), None, &reported, &control);
         plan.expect("planned")
             .write(false, "", &control)
             .expect("saved");
@@ -243,11 +243,11 @@ fn write_ours(folder: &Path) {
 }
 
 fn read(path: &Path) -> Result<Opened, Error> {
-    let told = Reading {
+    let reported = Reading {
         vtk_space: Some(Space::Ras),
         ..Reading::default()
     };
-    let reading = AssertUnwindSafe(|| io::open_told(path, &told, &Control::new()));
+    let reading = AssertUnwindSafe(|| io::open_told(path, &reported, &Control::new()));
     std::panic::catch_unwind(reading).unwrap_or_else(|_| panic!("panicked: {}", path.display()))
 }
 
@@ -261,11 +261,11 @@ fn words(ours: &Result<Opened, Error>) -> BTreeSet<String> {
     let Ok(opened) = ours else {
         return BTreeSet::new();
     };
-    let mut words = BTreeSet::from_iter(remarks(opened));
+    let mut text = BTreeSet::from_iter(remarks(opened));
     if let Opened::Tractogram(tractogram, _) = opened {
-        words.extend(streamlines::not_finite(tractogram));
+        text.extend(streamlines::not_finite(tractogram));
     }
-    words
+    text
 }
 
 fn compare(file: &File, ours: &Result<Opened, Error>, numbers: &[f64]) -> Vec<Finding> {
@@ -283,8 +283,8 @@ fn compare(file: &File, ours: &Result<Opened, Error>, numbers: &[f64]) -> Vec<Fi
             return vec![finding("OnlyPeer", error, "read".to_owned())];
         }
         (Ok(opened), Some(error)) => {
-            let said = remarks(opened).join("; ");
-            return vec![finding("OnlyArcuate", said, error.to_owned())];
+            let message = remarks(opened).join("; ");
+            return vec![finding("OnlyArcuate", message, error.to_owned())];
         }
         (Ok(opened), None) => opened,
     };
@@ -292,9 +292,9 @@ fn compare(file: &File, ours: &Result<Opened, Error>, numbers: &[f64]) -> Vec<Fi
         Opened::Volume(volume, _) => of_images(volume, &file.theirs, numbers),
         Opened::Tractogram(tractogram, _) => of_lines(tractogram, file, numbers),
     };
-    let said = remarks(opened).join("; ");
+    let message = remarks(opened).join("; ");
     let all = differences.into_iter();
-    all.map(|(outcome, why)| finding(outcome, said.clone(), why))
+    all.map(|(outcome, why)| finding(outcome, message.clone(), why))
         .collect()
 }
 

@@ -252,8 +252,8 @@ fn cut() {
             Ok((found, info)) => {
                 assert!(length >= header);
                 assert_eq!(*found.points, tractogram.points[..found.points.len()]);
-                let said = info.warnings.iter().any(|w| w.contains("cut off"));
-                assert!(said, "{length} of {}: {info:?}", whole.len());
+                let message = info.warnings.iter().any(|w| w.contains("cut off"));
+                assert!(message, "{length} of {}: {info:?}", whole.len());
             }
             Err(error) => {
                 assert!(length < header, "{length}: {error}");

@@ -462,7 +462,7 @@ fn full_disk() -> Trial {
 fn misnamed() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let at = |name: &str| folder.path().join(name);
-    let said = |name: &str| {
+    let message = |name: &str| {
         let error = io::open(&at(name), &Control::new()).expect_err(name);
         sentence(&error)
     };
@@ -482,7 +482,7 @@ fn misnamed() {
         ("a.tck", "b.trx"),
     ] {
         std::fs::copy(at(file), at(as_named)).expect("copied");
-        let text = said(as_named);
+        let text = message(as_named);
         let is = if file == "a.nii" {
             ".nii.gz"
         } else {
@@ -497,16 +497,16 @@ fn misnamed() {
     let mut dicom = vec![0u8; 400];
     dicom[128..132].copy_from_slice(b"DICM");
     std::fs::write(at("slice.nii.gz"), dicom).expect("written");
-    assert!(said("slice.nii.gz").contains("dcm2niix"));
+    assert!(message("slice.nii.gz").contains("dcm2niix"));
     for format in Format::all().filter(|f| f.opens()) {
         let name = format!("empty.{}", format.extensions()[0]);
         std::fs::write(at(&name), "").expect("written");
-        let text = said(&name);
+        let text = message(&name);
         assert!(text.contains("an empty file"), "{text}");
     }
     // What says nothing of itself keeps its format's own complaint.
     std::fs::write(at("noise.tck"), [7; 900]).expect("written");
-    assert!(said("noise.tck").contains("mrtrix tracks"));
+    assert!(message("noise.tck").contains("mrtrix tracks"));
     // Kinds that users have and that are not read, by name.
     for (name, words) in [
         ("a.gipl.gz", "GIPL"),
@@ -516,7 +516,7 @@ fn misnamed() {
         ("a.fib.gz", "DSI Studio"),
     ] {
         std::fs::write(at(name), [7; 9]).expect("written");
-        assert!(said(name).contains(words), "{name}");
+        assert!(message(name).contains(words), "{name}");
     }
 }
 
@@ -557,8 +557,8 @@ fn whole_or_nothing() {
         .with_per_streamline("weight", vec![1.0, 2.0]);
     io::streamlines::save(&at("a.trx"), &tracks, "", &Control::new()).expect("saved");
     let convert = |to: &Path| {
-        let told = io::Reading::default();
-        let plan = io::convert::plan(&at("a.trx"), to, None, &told, &Control::new())?;
+        let reported = io::Reading::default();
+        let plan = io::convert::plan(&at("a.trx"), to, None, &reported, &Control::new())?;
         plan.write(true, "", &Control::new())
     };
     // The name of the TCK is short enough, those of the values beside it are not.

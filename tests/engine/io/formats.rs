@@ -142,8 +142,8 @@ fn holds_the_same(found: &Tractogram, expected: &Tractogram, format: Format, wha
         assert_eq!(found.per_group, expected.per_group, "{what}");
     }
     // One voxel at the origin stands for none in TRX.
-    let said = expected.grid.as_ref().filter(|g| g.shape != [1; 3]);
-    if let Some(expected) = said.filter(|_| holds.grid) {
+    let message = expected.grid.as_ref().filter(|g| g.shape != [1; 3]);
+    if let Some(expected) = message.filter(|_| holds.grid) {
         let found = found.grid.as_ref().expect("a grid");
         assert!(found.same_space(expected, 1e-3), "{what}: the grid");
     }
@@ -258,8 +258,8 @@ fn odd_numbers() {
             let what = format!("{format:?} of {}", tractogram.len());
             holds_the_same(&found, &tractogram, format, &what);
             let short = tractogram.streamlines().any(|s| s.len() < 2);
-            let told = warnings.iter().any(|w| w.contains("fewer than two points"));
-            assert_eq!(told, short, "{what}: {warnings:?}");
+            let reported = warnings.iter().any(|w| w.contains("fewer than two points"));
+            assert_eq!(reported, short, "{what}: {warnings:?}");
             // VTK's own reader complains of a section of no lines.
             if format == Format::Vtk && tractogram.is_empty() {
                 let bytes = std::fs::read(&path).expect("the file");
@@ -279,12 +279,12 @@ fn losses() {
     let all = rich(5, 12, &mut random);
     assert_eq!(Format::Trx.losses(&all), Vec::<String>::new());
     let tck = Format::Tck.losses(&all).join("\n");
-    for words in [
+    for text in [
         "per point: point 0",
         "per streamline: line0",
         "no groups: ARC_L, nobody",
     ] {
-        assert!(tck.contains(words), "{words}: {tck}");
+        assert!(tck.contains(text), "{text}: {tck}");
     }
     let trk = Format::Trk.losses(&all);
     assert_eq!(trk.len(), 3, "{trk:?}");
@@ -294,12 +294,15 @@ fn losses() {
     );
     let name = "a name that is too long/for it";
     let named = Tractogram::new(vec![[0.0; 3]; 2], vec![0, 2]).with_per_streamline(name, vec![1.0]);
-    let said = Format::Trk.losses(&named).join("");
-    assert!(said.contains("writes “a name that is too l”"), "{said}");
-    let said = Format::Trx.losses(&named).join("");
+    let message = Format::Trk.losses(&named).join("");
     assert!(
-        said.contains("writes “a name that is too long_for it”"),
-        "{said}"
+        message.contains("writes “a name that is too l”"),
+        "{message}"
+    );
+    let message = Format::Trx.losses(&named).join("");
+    assert!(
+        message.contains("writes “a name that is too long_for it”"),
+        "{message}"
     );
     // TRK without a grid is refused, in words that say what to do.
     let folder = tempfile::tempdir().expect("a temporary folder");
@@ -555,11 +558,11 @@ fn said_space() {
         streamlines::save(&path, &tractogram, "", &Control::new()).expect("saved");
         let bytes = std::fs::read(&path).expect("readable");
         let first = |space: Option<io::Space>| {
-            let told = io::Reading {
+            let reported = io::Reading {
                 vtk_space: space,
                 ..io::Reading::default()
             };
-            match io::open_told(&path, &told, &Control::new()) {
+            match io::open_told(&path, &reported, &Control::new()) {
                 Ok(Opened::Tractogram(t, info)) => (t.points[0], info.taken, info.warnings.len()),
                 other => panic!("{other:?}"),
             }
@@ -572,10 +575,10 @@ fn said_space() {
         let silent: Vec<u8> = replaced(&bytes, b"SPACE", b"SPICE");
         std::fs::write(&path, silent).expect("written");
         assert_eq!(first(None), (ras, Some(io::Space::Ras), 1), "{name}");
-        let said = first(Some(io::Space::Ras));
-        assert_eq!(said, (ras, Some(io::Space::Ras), 0), "{name}");
-        let said = first(Some(io::Space::Lps));
-        assert_eq!(said, (lps, Some(io::Space::Lps), 0), "{name}");
+        let message = first(Some(io::Space::Ras));
+        assert_eq!(message, (ras, Some(io::Space::Ras), 0), "{name}");
+        let message = first(Some(io::Space::Lps));
+        assert_eq!(message, (lps, Some(io::Space::Lps), 0), "{name}");
     }
 }
 

@@ -68,18 +68,18 @@ fn in_an_nrrd() {
         );
         let text = |v: DVec3| format!("({},{},{})", v.x, v.y, v.z);
         let three = |m: DMat3| [m.x_axis, m.y_axis, m.z_axis].map(text).join(" ");
-        let wanted: Vec<(f64, DVec3)> = [0.0, 700.0, 2000.0, 350.0, 1999.0]
+        let requested: Vec<(f64, DVec3)> = [0.0, 700.0, 2000.0, 350.0, 1999.0]
             .into_iter()
             .map(|b| (b, random.direction()))
             .collect();
         let mut pairs = String::from("modality:=DWMRI\nDWMRI_b-value:=2000\n");
         let mut volume = 0;
-        for (i, (b, direction)) in wanted.iter().enumerate() {
+        for (i, (b, direction)) in requested.iter().enumerate() {
             // The file's axes are not the world's, and a vector's squared length is its share of b.
-            let said = frame.transpose() * (signs * *direction) * (b / 2000.0).sqrt();
+            let message = frame.transpose() * (signs * *direction) * (b / 2000.0).sqrt();
             pairs += &format!(
                 "DWMRI_gradient_{volume:04}:= {} {} {}\n",
-                said.x, said.y, said.z
+                message.x, message.y, message.z
             );
             if i == 3 {
                 pairs += &format!("DWMRI_NEX_{volume:04}:=2\n");
@@ -107,7 +107,7 @@ fn in_an_nrrd() {
         assert!(table.warnings.is_empty(), "{:?}", table.warnings);
         let of = [0, 1, 2, 3, 3, 4];
         for (v, &i) in of.iter().enumerate() {
-            let (b, direction) = wanted[i];
+            let (b, direction) = requested[i];
             assert!((table.gradients.b_s_per_mm2[v] - b).abs() < 1e-6);
             let found = table.gradients.directions[v];
             let expected = if b > 50.0 { direction } else { DVec3::ZERO };
@@ -164,10 +164,10 @@ fn any_rotation() {
         };
         let row = |axis: usize| {
             let sign = if axis == 0 { x } else { 1.0 };
-            let words = world
+            let text = world
                 .iter()
                 .map(|d| (sign * axes[axis].dot(*d)).to_string());
-            words.collect::<Vec<_>>().join("  ") + "\n"
+            text.collect::<Vec<_>>().join("  ") + "\n"
         };
         let bvec = row(0) + &row(1) + &row(2);
         let files = write(folder.path(), &"1500\n".repeat(8), &bvec);
@@ -191,10 +191,10 @@ fn shear() {
             let matrix = DMat3::from_cols(-DVec3::X, DVec3::Y, z);
             let found = read(&files, &grid(matrix), 3).gradients.directions;
             let (s, c) = (0.5 * tilt).sin_cos();
-            let wanted = [-DVec3::X, DVec3::new(0.0, c, -s), DVec3::new(0.0, s, c)];
-            for (found, wanted) in found.iter().zip(wanted) {
+            let requested = [-DVec3::X, DVec3::new(0.0, c, -s), DVec3::new(0.0, s, c)];
+            for (found, requested) in found.iter().zip(requested) {
                 assert!(
-                    found.distance(wanted) < 1e-12,
+                    found.distance(requested) < 1e-12,
                     "{tilt} {thickness}: {found}"
                 );
             }
@@ -222,7 +222,7 @@ fn mrtrix() {
 fn forms() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let las = grid(DMat3::from_diagonal(DVec3::new(-1.0, 1.0, 1.0)));
-    let wanted = [DVec3::ZERO, -DVec3::X, DVec3::Y, DVec3::new(0.0, 0.6, -0.8)];
+    let requested = [DVec3::ZERO, -DVec3::X, DVec3::Y, DVec3::new(0.0, 0.6, -0.8)];
     let columns = "0 1 0 0\n0 0 1 0.6\n0 0 0 -0.8";
     let rows = "0 0 0\n1 0 0\n0 1 0\n0 0.6 -0.8\n";
     for bvec in [columns, rows] {
@@ -238,8 +238,8 @@ fn forms() {
                 let files = write(folder.path(), &dress(bval), &dress(bvec));
                 let table = read(&files, &las, 4);
                 assert_eq!(table.gradients.b_s_per_mm2, [0.0, 1000.0, 1000.0, 2000.0]);
-                for (found, wanted) in table.gradients.directions.iter().zip(wanted) {
-                    assert!(found.distance(wanted) < 1e-12);
+                for (found, requested) in table.gradients.directions.iter().zip(requested) {
+                    assert!(found.distance(requested) < 1e-12);
                 }
             }
         }
@@ -262,7 +262,7 @@ fn no_vectors() {
     } = read(&files, &grid, 8);
     let weightings: Vec<Weighting> = (0..8).map(|v| gradients.weighting(v)).collect();
     use Weighting::{B0, Diffusion, NoDirection};
-    let wanted = [
+    let requested = [
         B0,
         B0,
         NoDirection,
@@ -272,7 +272,7 @@ fn no_vectors() {
         Diffusion,
         Diffusion,
     ];
-    assert_eq!(weightings, wanted);
+    assert_eq!(weightings, requested);
     assert_eq!(&gradients.directions[5..], [-DVec3::X, DVec3::Y, -DVec3::X]);
     // The half is named, 0.95 is rounding; b stays as it is.
     assert!(

@@ -136,28 +136,28 @@ fn oddities() {
         assert!(ramp, "{made:?}");
         info.warnings
     };
-    let sound = Made::ramp(1);
-    assert_eq!(warnings(&sound, &sound.bytes()), Vec::<String>::new());
-    let mut bits = sound.clone();
+    let valid = Made::ramp(1);
+    assert_eq!(warnings(&valid, &valid.bytes()), Vec::<String>::new());
+    let mut bits = valid.clone();
     bits.bitpix = 0;
     assert!(warnings(&bits, &bits.bytes())[0].contains("bits a voxel"));
-    let mut offset = sound.clone();
+    let mut offset = valid.clone();
     offset.vox_offset = 0.0;
     let mut bytes = offset.header();
     bytes.extend([0; 4]);
     bytes.extend(&offset.voxels);
     assert!(warnings(&offset, &bytes)[0].contains("byte 352"));
-    let mut longer = sound.bytes();
+    let mut longer = valid.bytes();
     longer.extend([1; 100]);
-    assert!(warnings(&sound, &longer)[0].contains("100 bytes behind"));
+    assert!(warnings(&valid, &longer)[0].contains("100 bytes behind"));
     // "Not set", in nibabel's way and in the standard's.
     for (slope, inter) in [(f64::NAN, f64::NAN), (0.0, 5.0)] {
-        let mut unset = sound.clone();
+        let mut unset = valid.clone();
         (unset.slope, unset.inter) = (slope, inter);
         assert_eq!(warnings(&unset, &unset.bytes()), Vec::<String>::new());
     }
     // An extension that claims more than there is must not be followed.
-    let mut extended = sound.clone();
+    let mut extended = valid.clone();
     extended.vox_offset = 384.0;
     let mut bytes = extended.bytes();
     bytes[348] = 1;
@@ -170,12 +170,12 @@ fn compressed() {
     let path = folder.path().join("a.nii.gz");
     let short = |expected: u64, found: u64| {
         let error = nifti::read(&path, &Control::new()).expect_err("the stream is shorter");
-        let wanted = Error::Short {
+        let requested = Error::Short {
             path: path.clone(),
             found_bytes: found,
             expected_bytes: expected,
         };
-        assert_eq!(error, wanted);
+        assert_eq!(error, requested);
     };
     let whole = Made::ramp(1).bytes();
     // Two terabytes announced by 200 bytes.

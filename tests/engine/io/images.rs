@@ -79,10 +79,10 @@ fn conforms(list: PathBuf) {
         let n = volume.values.len() as f64;
         let mean = volume.values.iter().map(|&v| f64::from(v)).sum::<f64>() / n;
         let close = |what: &str, found: f64| {
-            let wanted = e[what].as_f64().expect("a number");
+            let requested = e[what].as_f64().expect("a number");
             // Each value is rounded to float32 once.
             assert!(
-                (found - wanted).abs() <= 1e-7 * wanted.abs(),
+                (found - requested).abs() <= 1e-7 * requested.abs(),
                 "{name} {what}: {found}"
             );
         };
@@ -266,8 +266,8 @@ fn every_type() {
                 }
             };
             for (&found, number) in volume.values.iter().zip(numbers) {
-                let wanted = (number * stored(made.slope) + stored(made.inter)) as f32;
-                assert_eq!(found.to_bits(), wanted.to_bits(), "{case}");
+                let requested = (number * stored(made.slope) + stored(made.inter)) as f32;
+                assert_eq!(found.to_bits(), requested.to_bits(), "{case}");
             }
         }
     }
@@ -349,15 +349,15 @@ fn quaternions() {
         made.write(&path);
         let handed = if i % 2 == 0 { -1.0 } else { 1.0 };
         let matrix = DMat3::from_quat(q) * DMat3::from_diagonal(DVec3::new(2.0, 2.5, 3.0 * handed));
-        let wanted = DAffine3::from_mat3_translation(matrix, DVec3::new(5.0, -6.0, 70.0));
+        let requested = DAffine3::from_mat3_translation(matrix, DVec3::new(5.0, -6.0, 70.0));
         // w comes from 1 - b² - c² - d², of which float32 rounds 4e-7 away near a half turn: its
         // root, 6e-4, times an edge of 3 mm, twice. Half turns themselves are exact.
         let tolerance = if q.w > 0.1 || i % 3 == 0 { 1e-5 } else { 4e-3 };
         let found = read(&path).0.grid.world_from_voxel;
         assert!(
-            off(&found, &wanted) < tolerance,
+            off(&found, &requested) < tolerance,
             "{q}: {}",
-            off(&found, &wanted)
+            off(&found, &requested)
         );
     }
 }
@@ -444,10 +444,10 @@ fn another_reader() {
         );
         let rows = [header.srow_x, header.srow_y, header.srow_z];
         for (row, found) in rows.iter().enumerate() {
-            let wanted = [0, 1, 2].map(|c| affine.matrix3.col(c)[row] as f32);
+            let requested = [0, 1, 2].map(|c| affine.matrix3.col(c)[row] as f32);
             assert_eq!(
                 (&found[..3], found[3]),
-                (&wanted[..], affine.translation[row] as f32)
+                (&requested[..], affine.translation[row] as f32)
             );
         }
         let array = object

@@ -36,11 +36,11 @@ pub fn go_told(
     folder: &Path,
     from: &str,
     to: &str,
-    told: &Reading,
+    reported: &Reading,
     replace: bool,
 ) -> Result<Converted, Error> {
     let (from, to) = (folder.join(from), folder.join(to));
-    let plan = convert::plan(&from, &to, None, told, &Control::new())?;
+    let plan = convert::plan(&from, &to, None, reported, &Control::new())?;
     plan.write(replace, "x", &Control::new())
 }
 
@@ -305,8 +305,8 @@ fn every_type() {
                     _ => u64::from_le_bytes(b).to_string(),
                 }
             };
-            let words: Vec<String> = samples.chunks(8).map(word).collect();
-            let text = header.replace("gzip", "text") + &words.join(" ");
+            let sentence: Vec<String> = samples.chunks(8).map(word).collect();
+            let text = header.replace("gzip", "text") + &sentence.join(" ");
             std::fs::write(here.join("text.nrrd"), text).expect("written");
             go_told(here, "text.nrrd", "g.nii", &Reading::default(), true).expect(name);
             assert_eq!(Found::read(&here.join("g.nii")).voxels(), bytes, "{name}");
@@ -324,8 +324,8 @@ fn every_type() {
     std::fs::write(here.join("m.mgh"), mgh).expect("written");
     go(here, "m.mgh", "m.nii");
     let found = Found::read(&here.join("m.nii"));
-    let wanted: Vec<u8> = values.iter().flat_map(|v| v.to_le_bytes()).collect();
-    assert_eq!((found.i16(70), found.voxels()), (8, &*wanted));
+    let requested: Vec<u8> = values.iter().flat_map(|v| v.to_le_bytes()).collect();
+    assert_eq!((found.i16(70), found.voxels()), (8, &*requested));
 }
 
 /// nibabel reads the same type, values and affine from a file and from what it was converted to.
@@ -383,8 +383,8 @@ for path, image in zip(sys.argv[1:], images):
         .current_dir(here)
         .output()
         .expect("Python runs");
-    let said = String::from_utf8_lossy(&ran.stderr).into_owned();
-    assert!(ran.status.success(), "{said}");
+    let message = String::from_utf8_lossy(&ran.stderr).into_owned();
+    assert!(ran.status.success(), "{message}");
 }
 
 fn f64s(bytes: &[u8]) -> Vec<f64> {
@@ -416,8 +416,8 @@ fn slopes() {
     assert_eq!(done.losses, [""; 0]);
     let (header, samples) = nrrd(&here.join("b.nrrd"));
     assert!(header.contains("type: double"), "{header}");
-    let wanted = raw.map(|v| f64::from(v) * slope + 3.0);
-    assert_eq!(f64s(&samples), wanted);
+    let requested = raw.map(|v| f64::from(v) * slope + 3.0);
+    assert_eq!(f64s(&samples), requested);
     // Halves are exact in single precision, too.
     std::fs::write(here.join("c.nii"), image(false, 0.5, -1.0).file()).expect("written");
     go(here, "c.nii", "c.nrrd");

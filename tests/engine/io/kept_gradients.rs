@@ -5,7 +5,7 @@ use super::kept::{Nifti, go, go_told};
 use crate::support::{Random, test};
 use arcuate::compute::Control;
 use arcuate::data::{AffineSource, Grid};
-use arcuate::io::{self, Reading, AffineReading, gradients};
+use arcuate::io::{self, AffineReading, Reading, gradients};
 use glam::{DAffine3, DMat3, DVec3};
 use libtest_mimic::Trial;
 use std::path::Path;
@@ -94,19 +94,19 @@ fn opened_moved_by(turn: DMat3, large: &Grid, random: &mut Random) {
         ("world.nrrd", true),
         ("mrtrix.nii", true),
     ] {
-        for (grid, turn, told) in [(&own, DMat3::IDENTITY, false), (&moved, turn, of_world)] {
+        for (grid, turn, reported) in [(&own, DMat3::IDENTITY, false), (&moved, turn, of_world)] {
             let found = read(name, grid);
             let says = |w: &String| w.contains("turned with the image");
-            assert_eq!(found.notes.iter().any(says), told, "{name}");
+            assert_eq!(found.notes.iter().any(says), reported, "{name}");
             is(&found.gradients.directions, turn, name);
         }
         // Converting with the affine and opening with it are the same.
         for to in ["moved.nii", "moved.nrrd"] {
-            let told = Reading {
+            let reported = Reading {
                 affine: Some(Box::new(AffineReading::matrix(by))),
                 ..Reading::default()
             };
-            go_told(here, name, to, &told, true).expect("converted");
+            go_told(here, name, to, &reported, true).expect("converted");
             let there = io::image::read_grid(&here.join(to), &Control::new()).expect("a grid");
             let found = read(to, &there);
             is(&found.gradients.directions, turn, &format!("{name} {to}"));
@@ -144,8 +144,8 @@ fn there_and_back() {
             done
         };
         let done = force("a.nii", "same.nii.gz");
-        let beside = [here.join("same.bval"), here.join("same.bvec")];
-        assert_eq!(done.written[1..], beside, "named");
+        let adjacent = [here.join("same.bval"), here.join("same.bvec")];
+        assert_eq!(done.written[1..], adjacent, "named");
         assert!(
             done.what
                 .contains("6 volumes in uint16, with its gradients"),
@@ -158,11 +158,11 @@ fn there_and_back() {
         for name in ["a.nii", "same.nii.gz", "b.nrrd", "c.nrrd", "d.nii.gz"] {
             let found = matrices(&here.join(name));
             for (volume, ((b, g), found)) in table.iter().zip(found).enumerate() {
-                let wanted = DMat3::from_cols(*g * g.x, *g * g.y, *g * g.z) * *b;
+                let requested = DMat3::from_cols(*g * g.x, *g * g.y, *g * g.z) * *b;
                 // The header's float32 affine turns a vector by less than 1e-6.
                 assert!(
-                    found.abs_diff_eq(wanted, 1e-6 * b.max(1.0)),
-                    "{order} {name} {volume}: {found} {wanted}"
+                    found.abs_diff_eq(requested, 1e-6 * b.max(1.0)),
+                    "{order} {name} {volume}: {found} {requested}"
                 );
             }
         }
@@ -199,12 +199,12 @@ fn moved() {
         scan(here, "a", &grid, &table);
         let turn = DMat3::from_quat(random.rotation());
         let by = DAffine3::from_mat3_translation(turn, DVec3::new(3.0, -5.0, 7.0));
-        let told = Reading {
+        let reported = Reading {
             affine: Some(Box::new(AffineReading::matrix(by))),
             ..Reading::default()
         };
         for to in ["b.nii.gz", "b.nrrd"] {
-            let done = go_told(here, "a.nii", to, &told, true).expect("converted");
+            let done = go_told(here, "a.nii", to, &reported, true).expect("converted");
             assert!(
                 done.losses.iter().all(|l| l.contains("which space")),
                 "{:?}",
@@ -212,10 +212,10 @@ fn moved() {
             );
             for ((b, g), found) in table.iter().zip(matrices(&here.join(to))) {
                 let g = turn * *g;
-                let wanted = DMat3::from_cols(g * g.x, g * g.y, g * g.z) * *b;
+                let requested = DMat3::from_cols(g * g.x, g * g.y, g * g.z) * *b;
                 assert!(
-                    found.abs_diff_eq(wanted, 2e-3),
-                    "{order} {to}: {found} {wanted}"
+                    found.abs_diff_eq(requested, 2e-3),
+                    "{order} {to}: {found} {requested}"
                 );
             }
         }
@@ -231,10 +231,10 @@ fn losses() {
     let mut table: Vec<(f64, DVec3)> = (0..6).map(|_| (1000.0, random.direction())).collect();
     table[2].1 = DVec3::ZERO;
     scan(here, "trace", &grid, &table);
-    let says = |from: &str, to: &str, words: &str| {
+    let says = |from: &str, to: &str, sentence: &str| {
         let done = go_told(here, from, to, &Reading::default(), true).expect("converted");
         assert!(
-            done.losses.iter().any(|l| l.contains(words)),
+            done.losses.iter().any(|l| l.contains(sentence)),
             "{from}: {:?}",
             done.losses
         );
@@ -282,18 +282,18 @@ fn rules() {
     let table: Vec<(f64, DVec3)> = (0..6).map(|_| (1000.0, random.direction())).collect();
     scan(here, "a", &grid, &table);
     std::fs::write(here.join("b.bvec"), "mine").expect("written");
-    let told = Reading::default();
-    let error = go_told(here, "a.nii", "b.nii", &told, false).expect_err("refused");
+    let reported = Reading::default();
+    let error = go_told(here, "a.nii", "b.nii", &reported, false).expect_err("refused");
     assert!(error.to_string().contains("--force"), "{error}");
     assert!(!here.join("b.nii").exists() && !here.join("b.bval").exists());
     assert_eq!(std::fs::read(here.join("b.bvec")).expect("there"), b"mine");
-    go_told(here, "a.nii", "b.nii", &told, true).expect("replaced");
+    go_told(here, "a.nii", "b.nii", &reported, true).expect("replaced");
     assert_ne!(std::fs::read(here.join("b.bvec")).expect("there"), b"mine");
     // A table that is there would be taken for that of an image without one.
     for ending in ["bval", "bvec"] {
         std::fs::remove_file(here.join(format!("a.{ending}"))).expect("removed");
     }
-    let done = go_told(here, "a.nii", "b.nii", &told, true).expect("replaced");
+    let done = go_told(here, "a.nii", "b.nii", &reported, true).expect("replaced");
     assert!(
         done.notes.iter().any(|n| n.contains("not of this image")),
         "{:?}",
@@ -319,9 +319,9 @@ fn own_table() {
         assert_eq!(std::fs::read(at("y.bval")).expect("there"), b.as_bytes());
         assert_eq!(std::fs::read(at("y.bvec")).expect("there"), vectors);
     };
-    let told = Reading::default();
+    let reported = Reading::default();
     for force in [false, true] {
-        let done = go_told(here, "y.nii", "y.nii.gz", &told, force);
+        let done = go_told(here, "y.nii", "y.nii.gz", &reported, force);
         let done = done.unwrap_or_else(|e| panic!("{e}"));
         assert_eq!(done.written, [at("y.nii.gz")]);
         assert!(done.what.contains("with its gradients"), "{}", done.what);
@@ -347,7 +347,7 @@ fn own_table() {
     // Half of a pair is the input's own as well, and no other image's.
     std::fs::remove_file(at("y.bvec")).expect("removed");
     for to in ["y.nrrd", "y.nii.gz"] {
-        let done = go_told(here, "y.nii", to, &told, true).expect("converted");
+        let done = go_told(here, "y.nii", to, &reported, true).expect("converted");
         assert!(
             done.losses.iter().any(|l| l.contains("without its .bvec")),
             "{to}: {:?}",

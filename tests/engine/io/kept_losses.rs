@@ -4,7 +4,7 @@ use super::kept::{Found, Nifti};
 use crate::support::{Window, test};
 use arcuate::compute::Control;
 use arcuate::io::convert::{plan, save_volume};
-use arcuate::io::{Reading, AffineReading};
+use arcuate::io::{AffineReading, Reading};
 use arcuate::state::Action;
 use glam::{DAffine3, DVec3};
 use libtest_mimic::Trial;
@@ -43,11 +43,11 @@ fn saved_where_moved() {
         // A conversion gives the same sentences.
         let rows = [1.0, 0.0, 0.0, 1.0, 0.0, 1.0, 0.0, 0.0, 0.0, 0.0, 1.0, 0.0];
         let affine = (!keeps).then(|| Box::new(AffineReading::Matrix(rows)));
-        let told = Reading {
+        let reported = Reading {
             affine,
             ..Reading::default()
         };
-        let plan = plan(&from, &to, None, &told, &control).expect("planned");
+        let plan = plan(&from, &to, None, &reported, &control).expect("planned");
         assert_eq!(losses, plan.losses);
         assert_eq!(losses.len(), usize::from(!keeps), "{losses:?}");
     }
@@ -66,28 +66,28 @@ fn losses_are_said() {
         layer,
         path: to.clone(),
     };
-    let said = |window: &Window| {
+    let message = |window: &Window| {
         let messages = window.state.session.messages.iter();
         messages.map(|m| m.text.clone()).collect::<Vec<_>>()
     };
     window.act(save.clone());
-    assert_eq!(said(&window), [""; 0]);
+    assert_eq!(message(&window), [""; 0]);
     // Another program has written other values.
     let other = Nifti::of(4, 2, (1..17).collect());
     std::fs::write(&from, other.file()).expect("written");
     window.act(save.clone());
     let sentence = "b.nii: a.nii holds other values than when it was opened: the saved file has float32 values and no other \
                     fields or extensions of that header";
-    assert_eq!(said(&window), [sentence]);
+    assert_eq!(message(&window), [sentence]);
     std::fs::write(&from, image.file()).expect("written");
     window.act(save.clone());
-    assert_eq!(said(&window), [""; 0]);
+    assert_eq!(message(&window), [""; 0]);
     std::fs::remove_file(&from).expect("removed");
     window.act(save);
-    let said = said(&window);
+    let message = message(&window);
     assert!(
-        said.len() == 1 && said[0].contains("a.nii cannot be read again"),
-        "{said:?}"
+        message.len() == 1 && message[0].contains("a.nii cannot be read again"),
+        "{message:?}"
     );
 }
 

@@ -6,7 +6,7 @@ use crate::support::made::gzip;
 use crate::support::{Window, test};
 use arcuate::compute::Control;
 use arcuate::data::Mask;
-use arcuate::io::{Reading, AffineReading, nifti};
+use arcuate::io::{AffineReading, Reading, nifti};
 use arcuate::state::Action;
 use glam::{DAffine3, DVec3};
 use libtest_mimic::Trial;
@@ -121,10 +121,16 @@ fn left_out() {
     );
     let second = 352 + 24;
     broken[second..second + 4].copy_from_slice(&4_000i32.to_le_bytes());
-    let said = losses("a.nii", broken.clone(), "b.nii");
-    assert!(said.len() == 1 && said[0].contains("25 bytes"), "{said:?}");
-    let said = losses("a.nii", broken, "b.nrrd");
-    assert!(said.iter().any(|s| s.contains("here 25 bytes")), "{said:?}");
+    let message = losses("a.nii", broken.clone(), "b.nii");
+    assert!(
+        message.len() == 1 && message[0].contains("25 bytes"),
+        "{message:?}"
+    );
+    let message = losses("a.nii", broken, "b.nrrd");
+    assert!(
+        message.iter().any(|s| s.contains("here 25 bytes")),
+        "{message:?}"
+    );
 }
 
 /// Slope and intercept mean nothing for colours; a NIfTI keeps those of the header, and an NRRD names the loss.
@@ -146,8 +152,8 @@ fn scaled_colours() {
         assert_eq!([112, 116].map(|at| found.f32(at)), [2.0, 1.0]);
         assert_eq!(found.voxels(), image.bytes);
         let done = go_told(here, "a.nii", "b.nrrd", &Reading::default(), true).expect("converted");
-        let said = done.losses.join("; ");
-        assert!(said.contains("no slope 2 and intercept 1"), "{said}");
+        let message = done.losses.join("; ");
+        assert!(message.contains("no slope 2 and intercept 1"), "{message}");
     }
 }
 
@@ -220,16 +226,16 @@ fn rest() {
         assert!(String::from_utf8_lossy(&again.0).contains("sixteen letters."));
         let lost = go_told(here, "a.nii", "a.nrrd", &Reading::default(), true).expect("converted");
         for word in ["AFNI, code 44", "cal_max 200", "slices were taken"] {
-            let said = lost.losses.iter().any(|l| l.contains(word));
-            assert!(said, "{word}: {:?}", lost.losses);
+            let message = lost.losses.iter().any(|l| l.contains(word));
+            assert!(message, "{word}: {:?}", lost.losses);
         }
-        let told = Reading {
+        let reported = Reading {
             affine: Some(Box::new(AffineReading::matrix(DAffine3::from_translation(
                 DVec3::X,
             )))),
             ..Reading::default()
         };
-        let moved = go_told(here, "a.nii", "m.nii", &told, true).expect("converted");
+        let moved = go_told(here, "a.nii", "m.nii", &reported, true).expect("converted");
         assert!(
             moved.losses[0].contains("before it was moved"),
             "{:?}",
@@ -251,8 +257,8 @@ fn described() {
         };
         let mut file = image.file();
         let at = if second { 240 } else { 148 };
-        let words = b"FSL5.0; TE=95;Time=101500.000";
-        file[at..at + words.len()].copy_from_slice(words);
+        let sentence = b"FSL5.0; TE=95;Time=101500.000";
+        file[at..at + sentence.len()].copy_from_slice(sentence);
         std::fs::write(here.join("a.nii"), &file).expect("written");
         for (from, to) in [
             ("a.nii", "b.nii"),
@@ -289,19 +295,19 @@ fn acquisition() {
         mgh.extend(b"tags and more");
         std::fs::write(here.join("m.mgh"), mgh).expect("written");
         let done = go_told(here, "m.mgh", "m.nii", &Reading::default(), true).expect("converted");
-        let said = done.losses.join("; ");
+        let message = done.losses.join("; ");
         for word in [
             "flip angle",
             "echo time 2.98 ms",
             "inversion time 900 ms",
             "13 bytes",
         ] {
-            assert!(said.contains(word), "{word}: {said}");
+            assert!(message.contains(word), "{word}: {message}");
         }
         assert_eq!(
-            said.contains("repetition time 2300 ms"),
+            message.contains("repetition time 2300 ms"),
             frames == 1,
-            "{said}"
+            "{message}"
         );
         let found = Found::read(&here.join("m.nii"));
         if frames == 2 {

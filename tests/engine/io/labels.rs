@@ -100,11 +100,12 @@ fn label_maps() {
         assert_eq!(opaque, if value == 0.0 { 0 } else { 255 });
     }
     std::fs::write(at("other.lut"), "1 Uno\n").expect("written");
-    let told = |table: &str| io::Reading {
+    let reported = |table: &str| io::Reading {
         colours: Some(at(table)),
         ..io::Reading::default()
     };
-    let open = |name: &str, table: &str| io::open_told(&at(name), &told(table), &Control::new());
+    let open =
+        |name: &str, table: &str| io::open_told(&at(name), &reported(table), &Control::new());
     let Ok(Opened::Volume(found, _)) = open("regions.nii.gz", "other.lut") else {
         panic!("a label map");
     };

@@ -133,9 +133,11 @@ fn refused() {
     );
     assert!(matches!(error(), Error::MaskGrid { off_mm, .. } if (off_mm - by).abs() < 1e-3));
     // The message rounds to a hundredth; the file's affine is in single precision.
-    let said = sentence(&error());
-    let said = said.split_whitespace().find_map(|w| w.parse::<f64>().ok());
-    assert!(said.is_some_and(|mm| (mm - by).abs() < 0.006));
+    let message = sentence(&error());
+    let message = message
+        .split_whitespace()
+        .find_map(|w| w.parse::<f64>().ok());
+    assert!(message.is_some_and(|mm| (mm - by).abs() < 0.006));
     // On its own grid it is a sound region.
     assert_eq!(
         io::mask_on_own_grid(&case.path).expect("a mask").0.count(),

@@ -241,11 +241,11 @@ fn track_scalars() {
     let tsf = std::fs::read(at("b.tsf")).expect("readable");
     let tck = std::fs::read(at("b.tck")).expect("readable");
     fuzz_with(&[tsf], "tsf", false, |path, _| {
-        let beside = path.with_file_name("a.tck");
-        if !beside.exists() {
-            std::fs::write(&beside, &tck).expect("written");
+        let adjacent = path.with_file_name("a.tck");
+        if !adjacent.exists() {
+            std::fs::write(&adjacent, &tck).expect("written");
         }
-        let (found, info) = match io::open(&beside, &Control::new()) {
+        let (found, info) = match io::open(&adjacent, &Control::new()) {
             Ok(Opened::Tractogram(found, info)) => (found, info),
             other => panic!("{other:?}"),
         };
@@ -298,12 +298,12 @@ fn colour_tables() {
     ];
     let read = |path: &Path, bytes: usize| match io::colours::read(path) {
         Ok(labels) => {
-            let held = labels
+            let stored = labels
                 .table
                 .values()
                 .map(|l| l.name.len() + 4)
                 .sum::<usize>();
-            assert!(!labels.table.is_empty() && held <= MOST_TIMES * bytes);
+            assert!(!labels.table.is_empty() && stored <= MOST_TIMES * bytes);
             for &number in labels.table.keys() {
                 let _ = (labels.described(number), labels.colour(number));
             }
@@ -350,9 +350,9 @@ fn fuzz_with(
     let mut random = Random::fresh(extension);
     let folder = tempfile::tempdir().expect("a temporary folder");
     let path = folder.path().join(format!("a.{extension}"));
-    let begun = Instant::now();
+    let started = Instant::now();
     let (mut tried, mut read) = (0, 0);
-    while damages_more(tried, FILES, begun) {
+    while damages_more(tried, FILES, started) {
         let mut bytes = seeds[(random.bits() % seeds.len() as u64) as usize].clone();
         mutate(&mut bytes, &mut random);
         if packed {
@@ -421,11 +421,11 @@ fn lies() {
     let mut random = Random::fresh("lies");
     let folder = tempfile::tempdir().expect("a temporary folder");
     let path = |name: &str| folder.path().join(name);
-    let refused = |name: &str, bytes: &[u8], words: &str| {
+    let refused = |name: &str, bytes: &[u8], text: &str| {
         std::fs::write(path(name), bytes).expect("written");
         let before = thread_time();
         let error = io::open(&path(name), &Control::new()).expect_err(name);
-        assert!(sentence(&error).contains(words), "{words}: {error}");
+        assert!(sentence(&error).contains(text), "{text}: {error}");
         assert!(thread_time() - before < Duration::from_secs(2), "{name}");
     };
     let tractogram = rich(4, 1, &mut random);

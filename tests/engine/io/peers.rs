@@ -6,7 +6,7 @@ use crate::support::{Random, test};
 use arcuate::compute::Control;
 use arcuate::data::tractogram::columns;
 use arcuate::data::{AffineSource, Grid, Mask, Surface, Tractogram, Volume};
-use arcuate::io::{self, Opened, streamlines, nifti, surface};
+use arcuate::io::{self, Opened, nifti, streamlines, surface};
 use libtest_mimic::{Failed, Trial};
 use serde_json::{Value, json};
 use std::path::Path;
@@ -60,8 +60,8 @@ fn agree() {
             .arg(folder.path())
             .output();
         let ran = ran.expect("python3 runs");
-        let said = String::from_utf8_lossy(&ran.stderr).into_owned();
-        assert!(ran.status.success(), "{said}");
+        let message = String::from_utf8_lossy(&ran.stderr).into_owned();
+        assert!(ran.status.success(), "{message}");
         read_theirs(folder.path());
     }
 }
@@ -203,8 +203,8 @@ fn images_agree() {
         .arg(folder.path())
         .output();
     let ran = ran.expect("python3 runs");
-    let said = String::from_utf8_lossy(&ran.stderr).into_owned();
-    assert!(ran.status.success(), "{said}");
+    let message = String::from_utf8_lossy(&ran.stderr).into_owned();
+    assert!(ran.status.success(), "{message}");
     let text = std::fs::read_to_string(folder.path().join("theirs.json")).expect("theirs.json");
     let theirs: Value = serde_json::from_str(&text).expect("JSON");
     let theirs = theirs.as_array().expect("a list");

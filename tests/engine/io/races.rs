@@ -99,10 +99,10 @@ fn appeared() {
 fn folders() {
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("x.trx");
-    let asked = std::path::PathBuf::from(format!("{}/", path.display()));
+    let requested = std::path::PathBuf::from(format!("{}/", path.display()));
     let count = || trx::read(&path, &Control::new()).expect("whole").0.len();
-    let save = |n: usize| trx::save(&asked, &lines(n, 0.0), &Control::new());
-    let other = asked.clone();
+    let save = |n: usize| trx::save(&requested, &lines(n, 0.0), &Control::new());
+    let other = requested.clone();
     let act = move || trx::save(&other, &lines(5, 1.0), &Control::new()).expect("the other");
     let watch = disk::watch(folder.path(), before_name(1, act));
     save(3).expect("the second to get the name replaces the first");
@@ -226,8 +226,11 @@ fn out_of_step() {
     let (found, info) = tck::read_with_values(&path, &Control::new()).expect("whole");
     assert_eq!(found.points, old.points);
     assert_eq!((found.per_point.len(), found.per_streamline.len()), (0, 0));
-    let told = info.warnings.join("\n");
-    assert!(told.contains("it belongs to other streamlines"), "{told}");
+    let reported = info.warnings.join("\n");
+    assert!(
+        reported.contains("it belongs to other streamlines"),
+        "{reported}"
+    );
 }
 
 /// Gradients, alone and with their image.
@@ -298,8 +301,11 @@ fn label_map() {
     };
     let labels = volume.labels.expect("labels");
     assert_eq!(labels.name(1), Some("Old"));
-    let said = info.warnings.join("\n");
-    assert!(said.contains("seg.txt is newer than the rest"), "{said}");
+    let message = info.warnings.join("\n");
+    assert!(
+        message.contains("seg.txt is newer than the rest"),
+        "{message}"
+    );
 }
 
 /// A set was left half replaced, and another program has written one of its files since: where the set cannot be written,
@@ -409,16 +415,19 @@ fn links() {
     assert!(is_link("c.tck"));
     symlink("d.tck", at("d.tck")).expect("linked");
     let error = tck::save(&at("d.tck"), &lines(2, 0.0), "made", &Control::new());
-    let said = sentence(&error.expect_err("a circle"));
+    let message = sentence(&error.expect_err("a circle"));
     assert!(
-        said.contains("itself") && said.contains("; choose another name"),
-        "{said}"
+        message.contains("itself") && message.contains("; choose another name"),
+        "{message}"
     );
     // No plain file, and no empty one either.
     let _socket = std::os::unix::net::UnixListener::bind(at("s.tck")).expect("bound");
     let error = io::open_told(&at("s.tck"), &io::Reading::default(), &Control::new());
-    let said = sentence(&error.expect_err("no file"));
-    assert!(said.contains("; write what it gives into a file"), "{said}");
+    let message = sentence(&error.expect_err("no file"));
+    assert!(
+        message.contains("; write what it gives into a file"),
+        "{message}"
+    );
     // A folder behind a link.
     symlink("far/x.trx", at("x.trx")).expect("linked");
     for n in [2, 3] {
@@ -443,7 +452,7 @@ fn modes() {
     let plain = folder.path().join("plain");
     std::fs::write(&plain, "").expect("written");
     let mode = |path: &Path| std::fs::metadata(path).expect("there").permissions().mode() & 0o7777;
-    let usual = mode(&plain);
+    let default_value = mode(&plain);
     let seen: Arc<Mutex<Vec<u32>>> = Arc::default();
     let save = || {
         seen.lock().expect("no panic").clear();
@@ -463,10 +472,10 @@ fn modes() {
         modes.dedup();
         modes
     };
-    assert_eq!(save(), [usual]);
-    for wanted in [0o600, 0o640, 0o666] {
-        std::fs::set_permissions(&path, PermissionsExt::from_mode(wanted)).expect("set");
-        assert_eq!(save(), [wanted]);
+    assert_eq!(save(), [default_value]);
+    for requested in [0o600, 0o640, 0o666] {
+        std::fs::set_permissions(&path, PermissionsExt::from_mode(requested)).expect("set");
+        assert_eq!(save(), [requested]);
     }
 }
 

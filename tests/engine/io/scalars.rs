@@ -5,7 +5,7 @@ use crate::support::test;
 use arcuate::compute::Control;
 use arcuate::data::Tractogram;
 use arcuate::io::scalars::CompanionFile;
-use arcuate::io::{self, streamlines, scalars, tck};
+use arcuate::io::{self, scalars, streamlines, tck};
 use arcuate::solvers::curves::StopReason;
 use libtest_mimic::Trial;
 use std::path::Path;
@@ -31,14 +31,14 @@ fn lines(count: usize) -> Tractogram {
 /// is written is read back as it was.
 fn said_in_files() {
     let folder = tempfile::tempdir().expect("a folder");
-    let words: Vec<String> = ["Reached target", "Left -- the mask"]
+    let sentence: Vec<String> = ["Reached target", "Left -- the mask"]
         .map(str::to_owned)
         .into();
     let key = "stop_end: 0 = Reached target, 1 = Left";
     let plain = lines(3)
         .with_per_streamline("stop_end", vec![0.0, 1.0, 0.0])
-        .with_codes("stop_end", words.clone())
-        .with_codes("gone", words);
+        .with_codes("stop_end", sentence.clone())
+        .with_codes("gone", sentence);
     for (name, codes) in [
         ("a.tck", false),
         ("a.trx", true),
@@ -51,8 +51,8 @@ fn said_in_files() {
         let control = Control::new();
         match name {
             "a.tsf" => {
-                let beside = folder.path().join("a.tck");
-                scalars::save_points(&path, &beside, &plain, "cm").expect("saved");
+                let adjacent = folder.path().join("a.tck");
+                scalars::save_points(&path, &adjacent, &plain, "cm").expect("saved");
             }
             "a.weights.txt" => scalars::save_weights(&path, &plain, "stop_end").expect("saved"),
             _ => streamlines::save(&path, &plain, "arcuate track", &control).expect("saved"),
@@ -60,8 +60,8 @@ fn said_in_files() {
         let bytes = std::fs::read(&path).expect("written");
         let text = String::from_utf8_lossy(&bytes);
         assert!(text.contains(io::DISCLAIMER), "{name}");
-        let told = text.contains(key) || text.contains("\"stop_end\":[\"Reached target\",");
-        assert_eq!(told, codes, "{name}");
+        let reported = text.contains(key) || text.contains("\"stop_end\":[\"Reached target\",");
+        assert_eq!(reported, codes, "{name}");
         assert!(
             !text.contains("gone"),
             "{name}: no key to what is not there"
@@ -90,15 +90,15 @@ fn replaced() {
         Ok(io::Opened::Tractogram(tractogram, info)) => (tractogram, info.warnings),
         other => panic!("{other:?}"),
     };
-    let save = |tractogram: &Tractogram, beside: &[CompanionFile]| {
+    let save = |tractogram: &Tractogram, adjacent: &[CompanionFile]| {
         let control = Control::new();
-        io::convert::with_values(tractogram, &at("a.tck"), beside, "arcuate", &control)
+        io::convert::with_values(tractogram, &at("a.tck"), adjacent, "arcuate", &control)
             .expect("saved");
     };
     let first = lines(3).with_per_streamline("w", vec![1.0, 2.0, 3.0]);
     let names = ["cm".to_owned(), "w".to_owned()];
-    let beside = scalars::files(&at("a.tck"), names[..1].iter(), names[1..].iter());
-    save(&first, &beside);
+    let adjacent = scalars::files(&at("a.tck"), names[..1].iter(), names[1..].iter());
+    save(&first, &adjacent);
     let (found, warnings) = read();
     assert_eq!(warnings, [""; 0]);
     assert_eq!(*found.per_streamline["w"], [1.0, 2.0, 3.0]);
@@ -142,8 +142,11 @@ fn alone() {
     tck::save(&at("a.tck"), &lines(3), "", &control).expect("saved");
     let (other, info) = read();
     assert!(other.per_streamline.is_empty());
-    let said = &info.unread[0];
-    assert!(said.contains("belongs to other streamlines"), "{said}");
+    let message = &info.unread[0];
+    assert!(
+        message.contains("belongs to other streamlines"),
+        "{message}"
+    );
     let error = open(&other).expect_err("of another file");
     assert!(sentence(&error).contains("belongs to other streamlines"));
     let by = glam::DAffine3::from_translation(glam::DVec3::X);
@@ -163,8 +166,8 @@ fn codes_in_guide() {
 /// Names that look alike once they are those of files.
 fn alike() {
     let names = ["a.b", "a:b", "A_B"].map(str::to_owned);
-    let beside = scalars::files(Path::new("x.tck"), names.iter(), names[..1].iter());
-    let files = beside.iter().map(|b| b.path.display().to_string());
+    let adjacent = scalars::files(Path::new("x.tck"), names.iter(), names[..1].iter());
+    let files = adjacent.iter().map(|b| b.path.display().to_string());
     let files: Vec<String> = files.collect();
     let expected = [
         "x.a_b.tsf",
@@ -183,10 +186,10 @@ fn another_file() {
     tck::save(&path("five.tck"), &five, "", &Control::new()).expect("saved");
     let error = scalars::save_points(&path("a.tsf"), &path("five.tck"), &three, "cm")
         .expect_err("other streamlines");
-    let said = sentence(&error);
+    let message = sentence(&error);
     assert!(
-        said.contains("5 streamlines") && said.contains(" 3, of which"),
-        "{said}"
+        message.contains("5 streamlines") && message.contains(" 3, of which"),
+        "{message}"
     );
     assert!(!path("a.tsf").exists());
     scalars::save_points(&path("a.tsf"), &path("five.tck"), &five, "cm").expect("saved");

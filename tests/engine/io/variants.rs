@@ -161,12 +161,12 @@ fn trx_holds(path: &Path, what: &str) {
 fn trx_refusals() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let path = folder.path().join("a.trx");
-    let refused = |change: &dyn Fn(&mut Members), words: &str| {
+    let refused = |change: &dyn Fn(&mut Members), label: &str| {
         let mut members = members("float32", "uint32", "float32", true);
         change(&mut members);
         archive(&path, &members, CompressionMethod::Stored);
-        let error = io::open(&path, &Control::new()).expect_err(words);
-        assert!(sentence(&error).contains(words), "{words}: {error}");
+        let error = io::open(&path, &Control::new()).expect_err(label);
+        assert!(sentence(&error).contains(label), "{label}: {error}");
     };
     let header = |m: &mut Members, a: &str, b: &str| {
         let text = String::from_utf8(m[0].1.clone())
@@ -224,8 +224,8 @@ fn trx_refusals() {
 }
 
 pub fn text(values: &[f32]) -> String {
-    let words: Vec<String> = values.iter().map(f32::to_string).collect();
-    words.join(" ")
+    let sentence: Vec<String> = values.iter().map(f32::to_string).collect();
+    sentence.join(" ")
 }
 
 /// A legacy file in pieces: text, or numbers of a type.
@@ -307,9 +307,9 @@ fn vtk() {
                     "{what}"
                 );
                 assert_eq!(*found.per_point["v[2]"], [0.5; 5], "{what}");
-                let said = warnings.join("\n");
-                for words in ["RAS was taken", "1 point belongs to no line", "1 vertex"] {
-                    assert!(said.contains(words), "{what}: {said}");
+                let message = warnings.join("\n");
+                for text in ["RAS was taken", "1 point belongs to no line", "1 vertex"] {
+                    assert!(message.contains(text), "{what}: {message}");
                 }
                 for (space, sign) in [("RAS", 1.0), ("LPS", -1.0)] {
                     let title = format!("made by hand SPACE={space};");
@@ -541,7 +541,7 @@ fn values_beside() {
     streamlines::save(&at("out.tck"), &other, "", &Control::new()).expect("saved");
     let (found, warnings) = open(&at("out.tck"));
     assert!(found.per_point.is_empty() && found.per_streamline.is_empty());
-    let count = |words: &str| warnings.iter().filter(|w| w.contains(words)).count();
+    let count = |text: &str| warnings.iter().filter(|w| w.contains(text)).count();
     assert_eq!(count("other streamlines (timestamp"), 6, "{warnings:?}");
     assert_eq!(count("30 numbers for 31 streamlines"), 6, "{warnings:?}");
     // Back again, with the grid of an image.

@@ -173,8 +173,8 @@ pub fn own_seeds(ending: &str) -> Vec<Vec<u8>> {
                 let samples = match encoding.contains("gzip") {
                     true => gzip(&little(&values)),
                     false if encoding.contains("text") => {
-                        let words: Vec<String> = values.iter().map(f32::to_string).collect();
-                        words.join(" ").into_bytes()
+                        let text: Vec<String> = values.iter().map(f32::to_string).collect();
+                        text.join(" ").into_bytes()
                     }
                     false => little(&values),
                 };
@@ -384,8 +384,8 @@ fn nrrd_forms() {
     )
     .expect("written");
     check("gz.nrrd", &mut random);
-    let words: Vec<String> = values.iter().map(f32::to_string).collect();
-    let text = words.join("\r\n\t ");
+    let sentence: Vec<String> = values.iter().map(f32::to_string).collect();
+    let text = sentence.join("\r\n\t ");
     std::fs::write(
         at("text.nrrd"),
         nrrd(&grid, space, "encoding: ascii\n", text.as_bytes()),
@@ -477,13 +477,13 @@ fn nrrd_refusals() {
                  space directions: (1,0,0) (0,1,0) (0,0,1)\nendian: little\nencoding: raw\n\
                  space origin: (0,0,0)\n\n";
     let samples = [0u8; 32];
-    let refused = |from: &str, to: &str, words: &str| {
+    let refused = |from: &str, to: &str, label: &str| {
         let text = whole.replace(from, to);
         assert!(from.is_empty() || text != whole, "{from}");
         let bytes = [text.as_bytes(), &samples].concat();
         std::fs::write(&path, bytes).expect("written");
-        let error = io::open(&path, &Control::new()).expect_err(words);
-        assert!(sentence(&error).contains(words), "{words}: {error}");
+        let error = io::open(&path, &Control::new()).expect_err(label);
+        assert!(sentence(&error).contains(label), "{label}: {error}");
     };
     refused("type: float", "type: block", "type “block”");
     refused("sizes: 2 2 2", "sizes: 2 2", "[3] dimensions");
@@ -545,8 +545,8 @@ fn converted() {
     let values = ramp(&grid, 1);
     std::fs::write(at("a.mgh"), Mgh::of(grid.clone()).bytes(&values)).expect("written");
     let go = |from: &str, to: &str| {
-        let told = io::Reading::default();
-        let plan = io::convert::plan(&at(from), &at(to), None, &told, &Control::new())?;
+        let reported = io::Reading::default();
+        let plan = io::convert::plan(&at(from), &at(to), None, &reported, &Control::new())?;
         plan.write(false, "x", &Control::new())
     };
     let done = go("a.mgh", "a.nii.gz").expect("converted");

@@ -171,8 +171,8 @@ fn overlapping() {
             match io::open(&path, &Control::new()) {
                 Ok(_) => assert_eq!(copies, 0, "{encoding}"),
                 Err(error) => {
-                    let words = sentence(&error);
-                    assert!(copies > 0 && words.contains("lie in each other"), "{words}");
+                    let text = sentence(&error);
+                    assert!(copies > 0 && text.contains("lie in each other"), "{text}");
                 }
             }
         }

@@ -28,8 +28,11 @@ const PLAIN: PictureOptions = PictureOptions {
     noise_seed: 1,
 };
 
-fn count(tissue: &Volume, wanted: Tissue) -> f64 {
-    let voxels = tissue.values.iter().filter(|v| **v as u8 == wanted as u8);
+fn count(tissue: &Volume, requested: Tissue) -> f64 {
+    let voxels = tissue
+        .values
+        .iter()
+        .filter(|v| **v as u8 == requested as u8);
     voxels.count() as f64 * tissue.grid.world_from_voxel.matrix3.determinant().abs() / 1000.0
 }
 

@@ -58,10 +58,10 @@ fn closed_form() {
             continue;
         };
         // Shares are told by the distance to walls; a thin fold beside the voxel may be missed.
-        let beside = |o: DVec3| head.tissues(x + o, 6.0).of(tissue) > 0.99999;
+        let adjacent = |o: DVec3| head.tissues(x + o, 6.0).of(tissue) > 0.99999;
         let mut around = DVec3::AXES.into_iter().flat_map(|a| [a * 2.5, a * -2.5]);
         let fluid = matches!(tissue, Tissue::Ventricle | Tissue::Csf);
-        if fluid && !around.all(beside) {
+        if fluid && !around.all(adjacent) {
             continue;
         }
         let along = if tissue == Tissue::White {
@@ -114,14 +114,14 @@ fn closed_form() {
     }
     // Outside the brain fluid is nowhere as wide as these voxels: a smaller one.
     let fluid = |x: &DVec3| head.tissues(*x, 2.0).of(Tissue::Csf) > 0.99999;
-    let beside = |x: &DVec3| {
+    let adjacent = |x: &DVec3| {
         DVec3::AXES
             .iter()
             .all(|&a| fluid(&(x + a)) && fluid(&(x - a)))
     };
     let x = (0..500_000)
         .map(|_| random.direction() * random.uniform(0.0, 80.0))
-        .find(|x| fluid(x) && beside(x))
+        .find(|x| fluid(x) && adjacent(x))
         .expect("fluid around the brain");
     let parts = head.compartments(x, DVec3::AXES);
     assert_eq!(parts.len(), 1, "{parts:?}");

@@ -11,7 +11,7 @@ use arcuate::data::{Grid, Tractogram};
 use arcuate::io::convert::{self, Plan};
 use arcuate::io::gradients::TableFiles;
 use arcuate::io::session;
-use arcuate::io::{self, Error, Opened, Reading, bids, streamlines, image};
+use arcuate::io::{self, Error, Opened, Reading, bids, image, streamlines};
 use arcuate::jobs::session::{Entry as FileEntry, Found, Item, Parsed, ReadSession};
 use arcuate::jobs::session::{NotRestored, Restored, Standing, Unread};
 use arcuate::state::State;
@@ -260,7 +260,12 @@ fn tractogram_again(path: &Path, tractogram: &Tractogram) {
     if tractogram.points.len() > 100_000 {
         return;
     }
-    written(streamlines::save(&out, tractogram, "arcuate", &Control::new()));
+    written(streamlines::save(
+        &out,
+        tractogram,
+        "arcuate",
+        &Control::new(),
+    ));
     let _ = std::fs::remove_file(&out);
 }
 

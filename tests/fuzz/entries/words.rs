@@ -4,7 +4,7 @@ use super::answered;
 use arcuate::cli::{self, Command};
 use arcuate::compute::{BackendKind, Control};
 use arcuate::data::{Grid, Mask, Tractogram, Volume};
-use arcuate::io::{self, streamlines, nifti};
+use arcuate::io::{self, nifti, streamlines};
 use arcuate::state::Preferences;
 use arcuate::state::recipe::ShapeSpec;
 use arcuate::state::segment::recipe::{SegmentRecipe, SegmentScript};
@@ -22,7 +22,10 @@ pub fn settings(path: &Path) -> bool {
     };
     // What was kept is kept again.
     let words = serde_json::to_string(&settings).expect("JSON");
-    assert!(serde_json::from_str::<Preferences>(&words).is_ok(), "{words}");
+    assert!(
+        serde_json::from_str::<Preferences>(&words).is_ok(),
+        "{words}"
+    );
     true
 }
 

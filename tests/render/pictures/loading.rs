@@ -566,10 +566,10 @@ fn windows_show_the_same() {
                 if format == wgpu::TextureFormat::Bgra8Unorm {
                     found.reverse();
                 }
-                let wanted = expected.pixel(x, y);
+                let requested = expected.pixel(x, y);
                 for c in 0..3 {
                     // An sRGB surface rounds once more.
-                    assert!(found[c].abs_diff(wanted[c]) <= 1, "{format:?} {x} {y}");
+                    assert!(found[c].abs_diff(requested[c]) <= 1, "{format:?} {x} {y}");
                 }
             }
         }

@@ -240,13 +240,13 @@ fn exact_points() {
         let (along, normal) = (random.direction(), random.direction());
         let across = along.cross(normal).normalize();
         // None that crosses the picture, of 0.4 mm: one in 1500 runs would have one.
-        let beside = |a: DVec3, b: DVec3| {
+        let adjacent = |a: DVec3, b: DVec3| {
             let share = (centre - a).dot(b - a) / (b - a).length_squared().max(1e-9);
             (a + (b - a) * share.clamp(0.0, 1.0)).distance(centre) > 1.0
         };
         let mut other = |points: usize, mm: f64| loop {
             let line: Vec<_> = (0..points).map(|_| random.direction() * mm).collect();
-            if line.windows(2).all(|w| beside(w[0], w[1])) {
+            if line.windows(2).all(|w| adjacent(w[0], w[1])) {
                 break line;
             }
         };

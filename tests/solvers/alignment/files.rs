@@ -7,7 +7,7 @@ use crate::support::{Random, test};
 use arcuate::compute::Control;
 use arcuate::data::{AffineSource, Grid, Tractogram, Volume};
 use arcuate::io::affine::{Affine, fsl_from_voxel, read, save_flirt, save_itk};
-use arcuate::io::{Error, Opened, Reading, AffineReading, nifti, open_told, trx};
+use arcuate::io::{AffineReading, Error, Opened, Reading, nifti, open_told, trx};
 use glam::{DAffine3, DMat3, DVec3};
 use libtest_mimic::Trial;
 use std::path::{Path, PathBuf};
@@ -91,12 +91,12 @@ fn flirt() {
         let by = affine.in_world(Some(&moving), Some(&fixed)).unwrap();
         for _ in 0..20 {
             let voxel = DVec3::from_array([(); 3].map(|()| random.uniform(-3.0, 30.0)));
-            let wanted = matrix.transform_point3(fsl(&moving, voxel));
+            let requested = matrix.transform_point3(fsl(&moving, voxel));
             let there = by.transform_point3(moving.world(voxel));
             let found = fsl(&fixed, fixed.voxel_at(there));
             assert!(
-                found.distance(wanted) < 1e-9,
-                "{mirrored:?}: {found} {wanted}"
+                found.distance(requested) < 1e-9,
+                "{mirrored:?}: {found} {requested}"
             );
         }
         assert!(
@@ -116,15 +116,15 @@ fn flirt() {
 }
 
 fn itk_text(kind: &str, parameters: &[f64], centre: &[f64]) -> String {
-    let words = |numbers: &[f64]| {
-        let words: Vec<String> = numbers.iter().map(f64::to_string).collect();
-        words.join(" ")
+    let text = |numbers: &[f64]| {
+        let text: Vec<String> = numbers.iter().map(f64::to_string).collect();
+        text.join(" ")
     };
     format!(
         "#Insight Transform File V1.0\r\n#Transform 0\r\nTransform: {kind}_double_3_3\r\nParameters: {}\r\n\
          FixedParameters: {}\r\n",
-        words(parameters),
-        words(centre)
+        text(parameters),
+        text(centre)
     )
 }
 
@@ -286,23 +286,23 @@ fn opened() {
             fixed: None,
         },
     ] {
-        let told = Reading {
+        let reported = Reading {
             affine: Some(Box::new(affine)),
             ..Reading::default()
         };
-        let Opened::Volume(found, _) = open_told(&image, &told, &control).unwrap() else {
+        let Opened::Volume(found, _) = open_told(&image, &reported, &control).unwrap() else {
             panic!("no image")
         };
         assert_eq!(found.values, volume.values);
         // A header holds numbers of single precision.
-        let wanted = by * grid.world_from_voxel;
-        assert!(apart(found.grid.world_from_voxel, wanted) < 1e-3);
-        let Opened::Tractogram(found, _) = open_told(&tracks, &told, &control).unwrap() else {
+        let requested = by * grid.world_from_voxel;
+        assert!(apart(found.grid.world_from_voxel, requested) < 1e-3);
+        let Opened::Tractogram(found, _) = open_told(&tracks, &reported, &control).unwrap() else {
             panic!("no streamlines")
         };
         for (found, point) in found.points.iter().zip(&points) {
-            let wanted = by.transform_point3(DVec3::from_array(point.map(f64::from)));
-            assert!(DVec3::from_array(found.map(f64::from)).distance(wanted) < 1e-5);
+            let requested = by.transform_point3(DVec3::from_array(point.map(f64::from)));
+            assert!(DVec3::from_array(found.map(f64::from)).distance(requested) < 1e-5);
         }
     }
     let rows: [f64; 12] = std::array::from_fn(|i| i as f64);

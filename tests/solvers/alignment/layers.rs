@@ -11,7 +11,7 @@ use arcuate::io::{nifti, trx};
 use arcuate::state::alignment::Nudge;
 use arcuate::state::alignment::jobs::MOVE_STREAMLINES;
 use arcuate::state::density::{Value, Wanted};
-use arcuate::state::streamlines::{BundleAction, SameArc, ManualSelection, lines_of};
+use arcuate::state::streamlines::{BundleAction, ManualSelection, SameArc, lines_of};
 use arcuate::state::{Action, Content, Effect, LayerId, Phase, State, update};
 use glam::{DAffine3, DVec3};
 use libtest_mimic::Trial;
@@ -183,9 +183,12 @@ fn maps() {
     let id = window.state.document.layer_named("lines").unwrap().id;
     let [by, other] = [(); 2].map(|()| random_move(&mut random, 5.0, 20.0));
     shift(&mut window, id, by, Phase::Done);
-    let wanted = Wanted::of_value(Value::Length);
+    let requested = Wanted::of_value(Value::Length);
     let layer = Some(id);
-    window.act(Action::MapDensity { layer, wanted });
+    window.act(Action::MapDensity {
+        layer,
+        wanted: requested,
+    });
     let map = window.state.session.selected_layer.unwrap();
     shift(&mut window, id, other, Phase::Done);
     let path = folder.path().join("maps.arcuate");
@@ -223,16 +226,16 @@ fn nudges() {
     };
     let to = turn.about(DVec3::ZERO).transform_point3(DVec3::X);
     assert!(to.distance(DVec3::Y) < 1e-12);
-    let words = |x: f64, turn: f64| {
+    let text = |x: f64, turn: f64| {
         let nudge = Nudge {
             shift_mm: DVec3::new(x, 0.02, 0.0),
             turn_deg: DVec3::new(0.0, 0.0, turn),
         };
         nudge.words()
     };
-    assert_eq!(words(1.0, -27.9), "1.0\u{202F}mm right, turned −27.9°");
-    assert_eq!(words(-2.04, 0.0), "2.0\u{202F}mm left");
-    assert_eq!(words(0.01, 0.0), "less than 0.1\u{202F}mm");
+    assert_eq!(text(1.0, -27.9), "1.0\u{202F}mm right, turned −27.9°");
+    assert_eq!(text(-2.04, 0.0), "2.0\u{202F}mm left");
+    assert_eq!(text(0.01, 0.0), "less than 0.1\u{202F}mm");
 }
 
 fn points(state: &State, id: LayerId) -> Shared<[f32; 3]> {
@@ -256,7 +259,7 @@ fn many() {
     let layer = window.state.document.layers[0].id;
     let before = points(&window.state, layer);
     let to = |mm: f64| DAffine3::from_translation(DVec3::new(0.0, mm, 0.0));
-    let mut asked = Vec::new();
+    let mut requested = Vec::new();
     let steps = [
         (1.0, Phase::Live),
         (2.0, Phase::Live),
@@ -266,20 +269,20 @@ fn many() {
     for (mm, phase) in steps {
         let by = to(mm);
         let state = &mut window.state;
-        asked.extend(update(state, Action::ShiftLayer { layer, by, phase }));
+        requested.extend(update(state, Action::ShiftLayer { layer, by, phase }));
         // A nudge goes on from there.
         assert_eq!(state.moved_to(layer), by);
         assert!(std::ptr::eq(&*points(state, layer), &*before));
     }
     let mut places = Vec::new();
-    while !asked.is_empty() {
-        let Effect::Submit(request) = asked.remove(0) else {
+    while !requested.is_empty() {
+        let Effect::Submit(request) = requested.remove(0) else {
             panic!("something else is asked for")
         };
-        assert!(asked.is_empty(), "one at a time");
+        assert!(requested.is_empty(), "one at a time");
         let job = window.jobs.submit(request);
         let event = window.jobs.wait(&job, |_| {});
-        asked = update(&mut window.state, Action::Event(event));
+        requested = update(&mut window.state, Action::Event(event));
         places.push(points(&window.state, layer)[7]);
     }
     assert_eq!(places, [[7.0, 1.0, 1.0], [7.0, 3.0, 1.0]]);
@@ -292,14 +295,17 @@ fn many() {
     shift(&mut window, layer, to(5.0), Phase::Done);
     assert_eq!(points(&window.state, layer)[7], [7.0, 5.0, 1.0]);
     let (by, phase) = (to(6.0), Phase::Done);
-    let asked = update(&mut window.state, Action::ShiftLayer { layer, by, phase });
-    let [Effect::Submit(request)] = &asked[..] else {
+    let requested = update(&mut window.state, Action::ShiftLayer { layer, by, phase });
+    let [Effect::Submit(request)] = &requested[..] else {
         panic!("one request");
     };
     let job = window.jobs.submit(request.clone());
     let there = window.jobs.wait(&job, |_| {});
-    let asked = update(&mut window.state, Action::Undo);
-    assert!(matches!(asked[..], [Effect::Cancel(MOVE_STREAMLINES), ..]));
+    let requested = update(&mut window.state, Action::Undo);
+    assert!(matches!(
+        requested[..],
+        [Effect::Cancel(MOVE_STREAMLINES), ..]
+    ));
     assert_eq!(window.state.moved_to(layer), DAffine3::IDENTITY);
     // Also where the worker was there before.
     let redo = window.state.history.redo_label().map(str::to_owned);
@@ -320,23 +326,23 @@ fn in_turn(window: &mut Window, first: LayerId, path: PathBuf) {
     assert!(second != first);
     let from = window.state.document.moved_by(first);
     let to = |mm: f64| DAffine3::from_translation(DVec3::new(0.0, 0.0, mm));
-    let wanted = [(first, 1.0), (first, 2.0), (second, 3.0), (first, 4.0)];
-    let mut asked = Vec::new();
-    for (layer, mm) in wanted {
+    let requested = [(first, 1.0), (first, 2.0), (second, 3.0), (first, 4.0)];
+    let mut query = Vec::new();
+    for (layer, mm) in requested {
         let (by, phase) = (to(mm), Phase::Done);
         let state = &mut window.state;
-        asked.extend(update(state, Action::ShiftLayer { layer, by, phase }));
+        query.extend(update(state, Action::ShiftLayer { layer, by, phase }));
     }
     assert_eq!(window.state.moved_to(first), to(4.0));
     assert_eq!(window.state.moved_to(second), to(3.0));
-    while let Some(effect) = asked.pop() {
+    while let Some(effect) = query.pop() {
         let Effect::Submit(request) = effect else {
             panic!("something else is asked for")
         };
-        assert!(asked.is_empty(), "one at a time");
+        assert!(query.is_empty(), "one at a time");
         let job = window.jobs.submit(request);
         let event = window.jobs.wait(&job, |_| {});
-        asked = update(&mut window.state, Action::Event(event));
+        query = update(&mut window.state, Action::Event(event));
     }
     assert!(window.state.session.shifting.is_empty());
     assert_eq!(window.state.document.moved_by(first), to(4.0));
@@ -373,13 +379,13 @@ fn edited_meanwhile(window: &mut Window, layer: LayerId) {
     let (by, phase) = (to(6.0), Phase::Done);
     let moves = update(&mut window.state, Action::ShiftLayer { layer, by, phase });
     // One more while they are on their way is refused.
-    let said = window.said();
+    let message = window.said();
     assert!(
         !delete(window)
             .iter()
             .any(|e| matches!(e, Effect::Submit(_)))
     );
-    assert!(window.said() != said, "{}", window.said());
+    assert!(window.said() != message, "{}", window.said());
     let mut run = |effects: Vec<Effect>| {
         for effect in effects {
             if let Effect::Submit(request) = effect {

@@ -34,10 +34,10 @@ fn addition() {
         for half in 0..7 {
             let own = (0..COUNT).filter(|&i| degrees[i] == 2 * half);
             let found: f64 = own.map(|i| yo[i] * yg[i]).sum();
-            let wanted = (4 * half + 1) as f64 / (4.0 * PI) * p[half];
+            let requested = (4 * half + 1) as f64 / (4.0 * PI) * p[half];
             assert!(
-                (found - wanted).abs() < 1e-12,
-                "l = {}: {found} {wanted}",
+                (found - requested).abs() < 1e-12,
+                "l = {}: {found} {requested}",
                 2 * half
             );
         }
@@ -53,10 +53,10 @@ fn polynomials() {
     assert!(r[2..].iter().all(|v| v.abs() < 1e-12));
     for degree in 0..7 {
         let r = zonal(|t| legendre(t)[degree]);
-        let wanted = 4.0 * PI / (4 * degree + 1) as f64;
+        let requested = 4.0 * PI / (4 * degree + 1) as f64;
         assert!(
-            (r[degree] - wanted).abs() < 1e-12,
-            "{degree}: {} {wanted}",
+            (r[degree] - requested).abs() < 1e-12,
+            "{degree}: {} {requested}",
             r[degree]
         );
     }
@@ -92,8 +92,8 @@ fn rotation() {
 fn cylinder() {
     // Abramowitz and Stegun 1964, table 9.5.
     let known = [1.841_183_78, 5.331_442_77, 8.536_316_37, 11.706_004_90];
-    for (found, wanted) in roots().iter().zip(known) {
-        assert!((found - wanted).abs() < 1e-8, "{found} {wanted}");
+    for (found, requested) in roots().iter().zip(known) {
+        assert!((found - requested).abs() < 1e-8, "{found} {requested}");
     }
     let b = 2000.0;
     assert_eq!(across(b, TIMING, ALONG, 0.0), 0.0);
@@ -112,12 +112,12 @@ fn cylinder() {
     let strength = b / (tau * tau * (tau - tau / 3.0));
     for radius_um in [0.5, 1.0, 2.0, 3.0] {
         let r: f64 = radius_um * 1e-3;
-        let wanted =
+        let requested =
             7.0 / 96.0 * strength * r.powi(4) / ALONG * (2.0 * tau - 99.0 / 112.0 * r * r / ALONG);
         let found = across(b, steady, ALONG, radius_um);
         assert!(
-            (found / wanted - 1.0).abs() < 1e-6,
-            "{radius_um} µm: {found} {wanted}"
+            (found / requested - 1.0).abs() < 1e-6,
+            "{radius_um} µm: {found} {requested}"
         );
     }
     // More gradient, more attenuation; wider, more.
@@ -141,8 +141,11 @@ fn gamma() {
         scale_um: 3e-5,
     };
     let found = narrow.mean(|r| across(2000.0, TIMING, ALONG, r));
-    let wanted = across(2000.0, TIMING, ALONG, 3.0);
-    assert!((found / wanted - 1.0).abs() < 2e-3, "{found} {wanted}");
+    let requested = across(2000.0, TIMING, ALONG, 3.0);
+    assert!(
+        (found / requested - 1.0).abs() < 2e-3,
+        "{found} {requested}"
+    );
 }
 
 fn codes() {

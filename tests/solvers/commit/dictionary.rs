@@ -76,9 +76,9 @@ fn conserved() {
         for (i, &voxel) in dictionary.voxels.iter().enumerate() {
             let own = dictionary.in_voxel(i);
             let found: f64 = own.iter().map(|s| dictionary.length_mm(s)).sum();
-            let wanted = f64::from(map.volume.values[voxel as usize]);
-            let bound = dictionary.unit_mm * (own.len() + 2) as f64 + 1e-5 * wanted;
-            assert!((found - wanted).abs() <= bound, "{found} {wanted}");
+            let requested = f64::from(map.volume.values[voxel as usize]);
+            let bound = dictionary.unit_mm * (own.len() + 2) as f64 + 1e-5 * requested;
+            assert!((found - requested).abs() <= bound, "{found} {requested}");
             assert!(
                 own.is_sorted_by_key(|s| s.fibre),
                 "in the streamlines' order"
@@ -108,7 +108,7 @@ fn directed() {
                 v.z * v.z,
             ]
         };
-        let (mut found, mut wanted, mut length) = ([0.0; 6], [0.0; 6], 0.0);
+        let (mut found, mut requested, mut length) = ([0.0; 6], [0.0; 6], 0.0);
         for segment in &dictionary.segments {
             let axis = directions::axis(segment.direction).as_dvec3();
             let mm = dictionary.length_mm(segment);
@@ -123,7 +123,7 @@ fn directed() {
             length += way.length();
             let axis = way.normalize_or_zero();
             let mm = way.length();
-            wanted
+            requested
                 .iter_mut()
                 .zip(dyad(axis))
                 .for_each(|(w, d)| *w += mm * d);
@@ -131,7 +131,7 @@ fn directed() {
         // 0.6° is 0.0105.
         let error = found
             .iter()
-            .zip(wanted)
+            .zip(requested)
             .map(|(f, w)| (f - w).abs())
             .fold(0.0, f64::max);
         assert!(error < 0.013 * length, "{error} of {length}");
@@ -274,10 +274,10 @@ fn estimated() {
     for (count, n) in [(300, 20), (2000, 48)] {
         let arcs = Arcs::new(count, n, 5).unwrap();
         let found = dictionary_of(&arcs, false).segments.len() as f64;
-        let told = estimate(&arcs.tractogram, &arcs.grid, None);
+        let reported = estimate(&arcs.tractogram, &arcs.grid, None);
         assert!(
-            (told.segments as f64 / found - 1.0).abs() < 0.05,
-            "{told:?} {found}"
+            (reported.segments as f64 / found - 1.0).abs() < 0.05,
+            "{reported:?} {found}"
         );
     }
     // Streamlines that turn by 5° in each step.
@@ -298,6 +298,6 @@ fn estimated() {
     }
     let turning = Tractogram::new(points, offsets);
     let found = build(&turning, &grid, false, None).segments.len() as f64;
-    let told = estimate(&turning, &grid, None).segments as f64;
-    assert!((told / found - 1.0).abs() < 0.05, "{told} {found}");
+    let reported = estimate(&turning, &grid, None).segments as f64;
+    assert!((reported / found - 1.0).abs() < 0.05, "{reported} {found}");
 }

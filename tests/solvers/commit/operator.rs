@@ -11,7 +11,7 @@ use arcuate::solvers::commit::harmonics::at_cosine;
 use arcuate::solvers::commit::model::{Intra, Model, Responses};
 use arcuate::solvers::commit::operator::dense::Table;
 use arcuate::solvers::commit::operator::reference::Reference;
-use arcuate::solvers::commit::operator::{Operator, Precision, OperatorKind, Work};
+use arcuate::solvers::commit::operator::{Operator, OperatorKind, Precision, Work};
 use arcuate::solvers::commit::samples::{Samples, Switches};
 use glam::DVec3;
 use libtest_mimic::Trial;
@@ -93,7 +93,12 @@ pub fn operator(
             let exact = Precision::Exact;
             Operator::new_on_cards(dictionary, responses, samples, exact, devices).unwrap()
         }
-        _ => Operator::new(dictionary, responses, samples, Some(OperatorKind::Factorised)),
+        _ => Operator::new(
+            dictionary,
+            responses,
+            samples,
+            Some(OperatorKind::Factorised),
+        ),
     }
 }
 
@@ -300,20 +305,20 @@ fn squares() {
     let responses = model(stick()).responses(&samples, false);
     for way in WAYS {
         let operator = Operator::new(&dictionary, &responses, &samples, Some(way));
-        let told = operator.squares();
+        let reported = operator.squares();
         for column in (0..operator.columns()).step_by(37) {
             let mut x = vec![0.0; operator.columns()];
             x[column] = 1.0;
             let mut y = vec![0.0; operator.rows()];
             operator.apply(&x, &mut y).unwrap();
             let found: f64 = y.iter().map(|v| f64::from(*v).powi(2)).sum();
-            let told = f64::from(told[column]);
+            let reported = f64::from(reported[column]);
             // A mean over directions, and pieces of several directions in a voxel as one.
             assert!(
-                (found - told).abs() <= 0.25 * told,
-                "{column}: {found} {told}"
+                (found - reported).abs() <= 0.25 * reported,
+                "{column}: {found} {reported}"
             );
-            assert!(told > 0.0 || found == 0.0);
+            assert!(reported > 0.0 || found == 0.0);
         }
     }
 }

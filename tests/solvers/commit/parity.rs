@@ -294,12 +294,12 @@ fn full(cuda: Backend) {
     let Err(error) = made else {
         panic!("there was room")
     };
-    let said = error.to_string();
-    println!("{said}");
+    let message = error.to_string();
+    println!("{message}");
     assert!(
-        said.starts_with("Fitting weights to that many streamlines needs ")
-            && said.contains("; take every second streamline, or a mask, close"),
-        "{said}"
+        message.starts_with("Fitting weights to that many streamlines needs ")
+            && message.contains("; take every second streamline, or a mask, close"),
+        "{message}"
     );
     let is_memory = matches!(error, Error::Card(cuda::Error::OutOfMemory { .. }));
     assert!(is_memory, "{error:?}");

@@ -100,8 +100,11 @@ fn false_streamlines() {
     // Voxels that are well inside; half of their signal comes from sticks in the mean.
     let mut known: Vec<f64> = lengths.iter().copied().filter(|l| *l > 0.0).collect();
     known.sort_by(f64::total_cmp);
-    let usual = known[known.len() / 2];
-    let inside: Vec<u8> = lengths.iter().map(|l| u8::from(*l > 0.3 * usual)).collect();
+    let default_value = known[known.len() / 2];
+    let inside: Vec<u8> = lengths
+        .iter()
+        .map(|l| u8::from(*l > 0.3 * default_value))
+        .collect();
     let mask = Mask::new(grid.clone(), inside);
     let main = |dyad: DMat3| {
         let mut axis = DVec3::new(0.3, 0.5, 0.8);
@@ -116,7 +119,7 @@ fn false_streamlines() {
             let cosine = g.dot(axes[voxel]);
             let around = (-b * (0.51e-3 + (ALONG - 0.51e-3) * cosine * cosine)).exp();
             let free = 0.1 * (-b * 3.0e-3).exp();
-            let clean = 0.5 / usual * sticks[frame * n + voxel] + 0.4 * around + free;
+            let clean = 0.5 / default_value * sticks[frame * n + voxel] + 0.4 * around + free;
             let noise = [0; 2].map(|_| random.normal() / 30.0);
             values[frame * n + voxel] = (clean + noise[0]).hypot(noise[1]) as f32;
         }

@@ -89,14 +89,17 @@ impl Setup {
 
 fn refusals() {
     assert_eq!(Setup::new().said(), "", "what is right is taken");
-    let says = |words: &[&str], change: &dyn Fn(&mut Setup)| {
+    let says = |text: &[&str], change: &dyn Fn(&mut Setup)| {
         let mut setup = Setup::new();
         change(&mut setup);
-        let said = setup.said();
-        assert!(words.iter().all(|w| said.contains(w)), "{words:?}: {said}");
+        let message = setup.said();
         assert!(
-            !said.contains('\n') && !said.ends_with('.'),
-            "one sentence: {said}"
+            text.iter().all(|w| message.contains(w)),
+            "{text:?}: {message}"
+        );
+        assert!(
+            !message.contains('\n') && !message.ends_with('.'),
+            "one sentence: {message}"
         );
     };
     let with = |model: Model| move |s: &mut Setup| s.params.model = model.clone();
@@ -238,20 +241,20 @@ fn strengths() {
             assert_eq!(timing.against(&[0.0, b, b]), None, "{strength} {b}");
             assert_eq!(timing.against(&[5.0, b, b]), None, "{strength} {b}");
         }
-        let said = timing.against(&[0.0, 1000.0, 1527.0]).unwrap();
-        for words in ["1527 s/mm²", "volume 1", "has 1000", "in 1 of 3"] {
-            assert!(said.contains(words), "{words}: {said}");
+        let message = timing.against(&[0.0, 1000.0, 1527.0]).unwrap();
+        for text in ["1527 s/mm²", "volume 1", "has 1000", "in 1 of 3"] {
+            assert!(message.contains(text), "{text}: {message}");
         }
         let one = io::scheme::Timing {
             rows: timing.rows[1..2].to_vec(),
             strengths_t_per_m: timing.strengths_t_per_m[1..2].to_vec(),
             notes: Vec::new(),
         };
-        let said = one.against(&[1000.0]).unwrap();
-        assert!(said.contains("in 1 of 1 volume;"), "{said}");
+        let message = one.against(&[1000.0]).unwrap();
+        assert!(message.contains("in 1 of 1 volume;"), "{message}");
         // The order of the volumes is another.
-        let said = timing.against(&[1527.0, 0.0, 1527.0]).unwrap();
-        assert!(said.contains("in 2 of 3"), "{said}");
+        let message = timing.against(&[1527.0, 0.0, 1527.0]).unwrap();
+        assert!(message.contains("in 2 of 3"), "{message}");
     }
     // G is unknown, or the tables are not of the same volumes; another check reports the latter.
     assert_eq!(read("0").against(&[0.0, 1000.0, 1000.0]), None);

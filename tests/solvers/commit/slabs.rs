@@ -122,10 +122,10 @@ fn agree(cuda: &Backend, places: &[usize]) {
         // Had cards other weights for a streamline, what they predict would not be that of one card's.
         let mut predicted = vec![0.0; several.rows()];
         several.apply(&shared.x, &mut predicted).unwrap();
-        let held = apart(wide(&shared.predicted), wide(&predicted));
+        let stored = apart(wide(&shared.predicted), wide(&predicted));
         println!(
             "lasso {lasso}, groups {group}: {} and {} iterations, objectives {off:.1e} apart, {same:.1e} in A x, \
-             {held:.1e} in its own",
+             {stored:.1e} in its own",
             alone.iterations, shared.iterations
         );
         // Which iteration is the last hangs on rounding, too. What is predicted goes with the root of how far the
@@ -134,7 +134,7 @@ fn agree(cuda: &Backend, places: &[usize]) {
             true => 1e-4,
             false => 1e-3,
         };
-        assert!(off < 1e-5 && same < limit && held < 1e-5);
+        assert!(off < 1e-5 && same < limit && stored < 1e-5);
     }
 }
 

@@ -150,12 +150,15 @@ pub fn gradient(place: &Backend) {
     // Of a parabola central differences are exact at any step: a long one, for rounding's sake.
     let found = 0.5 * (objective(1.0) - objective(-1.0));
     let slope = setup.slope(&x);
-    let wanted: f64 = slope
+    let requested: f64 = slope
         .iter()
         .zip(&way)
         .map(|(g, d)| f64::from(*g) * f64::from(*d))
         .sum();
-    assert!((found / wanted - 1.0).abs() < 1e-4, "{found} {wanted}");
+    assert!(
+        (found / requested - 1.0).abs() < 1e-4,
+        "{found} {requested}"
+    );
 }
 
 /// x ≥ 0; ∇ = 0 where x > 0 and ≥ 0 where x = 0, against the size of Aᵀ y.
@@ -373,7 +376,7 @@ pub fn warm(place: &Backend) {
 /// after each round of the second phase, say less.
 pub fn usual_stop(place: &Backend) {
     let mut random = Random::fresh("commit usual stop");
-    let usual = commit::Params::defaults_for(2).stop;
+    let default_value = commit::Params::defaults_for(2).stop;
     let mut early = 0;
     for (count, m, noise) in [
         (200, model(stick()), 0.05),
@@ -397,7 +400,7 @@ pub fn usual_stop(place: &Backend) {
         let best = run(&stop, &curve);
         let most = Stop {
             iterations: 20_000,
-            ..usual
+            ..default_value
         };
         let ended = run(&most, &Curve::default());
         let gap = ended.objective / best.objective - 1.0;
@@ -407,7 +410,7 @@ pub fn usual_stop(place: &Backend) {
         let steps = reached.windows(2).position(|w| {
             let change = (w[0] - w[1]) / w[1];
             if change != 0.0 {
-                short = if change.abs() < usual.objective {
+                short = if change.abs() < default_value.objective {
                     short + 1
                 } else {
                     0
@@ -423,8 +426,8 @@ pub fn usual_stop(place: &Backend) {
             ended.ended,
             best.iterations
         );
-        assert!(gap < 5.0 * usual.objective, "{}: {gap:e}", m.name());
-        early += usize::from(three > 5.0 * usual.objective);
+        assert!(gap < 5.0 * default_value.objective, "{}: {gap:e}", m.name());
+        early += usize::from(three > 5.0 * default_value.objective);
     }
     assert!(early > 0, "short steps would have done");
 }

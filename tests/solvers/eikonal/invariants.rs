@@ -331,13 +331,13 @@ fn sources() {
     let metric = Metric::from_speed(&grid, |v| (v[0] > 1).then_some(DMat3::IDENTITY)).unwrap();
     let ball = sphere(Role::Seed, DVec3::new(9.0, 10.0, 11.0), 3.3);
     let source = Source::region(&metric, &ball).unwrap();
-    let held = |place: usize| {
+    let stored = |place: usize| {
         let voxel = metric.voxel(place).map(|c| c as f64);
         ball.shape.contains(DVec3::from_array(voxel))
     };
     for place in 0..metric.len() {
         let zero = source.zero.binary_search(&(place as u32)).is_ok();
-        assert_eq!(zero, held(place));
+        assert_eq!(zero, stored(place));
     }
     // In the ball around it the metric is flat: straight ways to the nearest voxel.
     for seed in &source.seeds {

@@ -177,12 +177,12 @@ fn full(cuda: Backend) {
     let Err(error) = solve(&prepared, &sources, &PARAMS, &cuda, &control) else {
         panic!("there was room")
     };
-    let said = error.to_string();
-    println!("{said}");
+    let message = error.to_string();
+    println!("{message}");
     assert!(
-        said.starts_with("Solving for cost fields of that size needs ")
-            && said.contains("; choose a smaller mask, close"),
-        "{said}"
+        message.starts_with("Solving for cost fields of that size needs ")
+            && message.contains("; choose a smaller mask, close"),
+        "{message}"
     );
     let Error::Card(cuda::Error::OutOfMemory { needs, .. }) = error else {
         panic!("{error:?}")

@@ -9,7 +9,7 @@ use arcuate::phantom::fields::{
     Field, FishEye, Geodesics, HalfSpace, LinearSpeed, PulledBack, Streamlines, UFibre,
 };
 use arcuate::solvers::curves::{Integrator, Interpolation, StopReason};
-use arcuate::solvers::geodesic::{Cut, Directions, Form, RayMetric, Precision, Sharpening, rank};
+use arcuate::solvers::geodesic::{Cut, Directions, Form, Precision, RayMetric, Sharpening, rank};
 use glam::{DAffine3, DMat3, DVec3};
 use libtest_mimic::Trial;
 

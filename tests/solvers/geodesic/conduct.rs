@@ -71,7 +71,7 @@ fn cancelled(backend: &Backend) {
         params.keep_every = 1000;
         let control = Control::new();
         let (output, felt) = std::thread::scope(|scope| {
-            let begun = Instant::now();
+            let started = Instant::now();
             let shooting = scope.spawn(|| {
                 backend.install(|| {
                     let before = thread_time();
@@ -83,7 +83,7 @@ fn cancelled(backend: &Backend) {
             std::thread::sleep(Duration::from_millis(100));
             let cancelled = Instant::now();
             control.cancel();
-            let most = begun.elapsed();
+            let most = started.elapsed();
             let (output, worked) = shooting.join().unwrap();
             // Before the cancel the thread cannot have worked longer than the elapsed time. The clock may time a card,
             // which no other test uses meanwhile.

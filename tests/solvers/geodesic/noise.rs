@@ -12,7 +12,7 @@ use arcuate::data::{Grid, Region, Role, TensorField, Tractogram};
 use arcuate::phantom::{Bundle, Head, scan_options};
 use arcuate::solvers::curves::{self, Seeding};
 use arcuate::solvers::geodesic;
-use arcuate::solvers::geodesic::{Cut, Directions, RayMetric, Params, Precision, Sharpening, rank};
+use arcuate::solvers::geodesic::{Cut, Directions, Params, Precision, RayMetric, Sharpening, rank};
 use arcuate::solvers::tensor_fit;
 use arcuate::state::defaults;
 use glam::{DVec3, Vec3};
@@ -217,8 +217,8 @@ fn arcuate() {
 /// little. The seeds are fixed: what is judged is the defaults, not the noise.
 fn defaults_hold() {
     let head = Head::new(3);
-    let usual = defaults::rays();
-    let Sharpening::Power { alpha } = usual.medium.sharpening else {
+    let default_value = defaults::rays();
+    let Sharpening::Power { alpha } = default_value.medium.sharpening else {
         panic!("a power");
     };
     let mut sums = [[0usize; 2]; 2];
@@ -231,9 +231,15 @@ fn defaults_hold() {
         let [from, to] = ends.map(|t| bundle.centre_line(t));
         let regions = [sphere(Role::Seed, from, 4.0), sphere(Role::Target, to, 8.0)];
         let field = fitted(&head, &bundle.fibre(0.0, 0.0, 65), 4);
-        for (sum, (alpha, cut)) in sums.iter_mut().zip([(alpha, usual.cut), (1.0, Cut::All)]) {
+        for (sum, (alpha, cut)) in sums
+            .iter_mut()
+            .zip([(alpha, default_value.cut), (1.0, Cut::All)])
+        {
             let medium = sharpened(&field, alpha);
-            let all = run(&medium, &regions, &usual.params).rays.kept.clone();
+            let all = run(&medium, &regions, &default_value.params)
+                .rays
+                .kept
+                .clone();
             let kept = rank(&all, cut).0;
             let reached = Reached::new(bundle, &kept);
             println!(

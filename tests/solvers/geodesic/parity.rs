@@ -8,7 +8,9 @@ use arcuate::compute::{Backend, Control};
 use arcuate::data::{Region, Role, Shape, TensorField};
 use arcuate::phantom::fields::{Field, PulledBack};
 use arcuate::solvers::curves::{Integrator, Interpolation, Seeding, StopReason};
-use arcuate::solvers::geodesic::{Directions, Form, RayMetric, Params, Precision, Sharpening, shoot};
+use arcuate::solvers::geodesic::{
+    Directions, Form, Params, Precision, RayMetric, Sharpening, shoot,
+};
 use glam::DVec3;
 use libtest_mimic::Trial;
 

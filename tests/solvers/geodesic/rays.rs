@@ -8,7 +8,7 @@ use arcuate::data::{Grid, Role, Tractogram};
 use arcuate::phantom::fields::{FishEye, PulledBack};
 use arcuate::solvers::curves::{Integrator, Interpolation, Seeding, StopReason};
 use arcuate::solvers::geodesic::{
-    Cut, Directions, Form, RayMetric, Precision, Sharpening, rank, shoot,
+    Cut, Directions, Form, Precision, RayMetric, Sharpening, rank, shoot,
 };
 use arcuate::solvers::tensor_fit::eigen_symmetric;
 use glam::{DMat3, DVec3, Vec3};
@@ -163,8 +163,8 @@ fn regions() {
     let before = cuboid(Role::Exclude, DVec3::X * 5.0, DVec3::splat(1.0));
     let output = run(&medium, &[seed.clone(), target.clone(), before], &params);
     assert_eq!(output.rays.fates[3], 1);
-    let beside = cuboid(Role::Include, DVec3::Y * 9.0, DVec3::splat(1.0));
-    let output = run(&medium, &[seed, target, beside], &params);
+    let adjacent = cuboid(Role::Include, DVec3::Y * 9.0, DVec3::splat(1.0));
+    let output = run(&medium, &[seed, target, adjacent], &params);
     assert_eq!(output.rays.fates[2], 1);
 }
 
@@ -526,8 +526,8 @@ fn leaps(backend: &Backend) {
         let longest = longest.fold(0.0, f32::max);
         println!("steps of {step_mm} mm: {ends} leaps, longest step {longest} mm");
         let limit = spacing.max(4.0 * step_mm) as f32;
-        let sound = longest > 0.5 * limit && longest <= limit * 1.0001;
-        assert!(ends > 100 && sound, "{ends} {longest}");
+        let valid = longest > 0.5 * limit && longest <= limit * 1.0001;
+        assert!(ends > 100 && valid, "{ends} {longest}");
     }
 }
 

@@ -78,11 +78,11 @@ fn errors(
         1.0 => (from * from - 4.0 * time * h * h).max(0.0).sqrt(),
         _ => from + time * h,
     };
-    let wanted = match params.smoothness {
+    let requested = match params.smoothness {
         1.0 => (from * from - to * to) / (4.0 * h * h),
         _ => (to - from) / h,
     };
-    let time = run_for(&mut evolution, wanted);
+    let time = run_for(&mut evolution, requested);
     let expected = expected(time);
     let points = crossings(&evolution.field().unwrap());
     let from_centre = points.iter().map(|p| *p - off);
@@ -104,9 +104,9 @@ fn curvature() {
         // Second order, down to what the band's end costs: a fortieth of a voxel, more where it is
         // nearer.
         assert!(order > 1.5 || fine.rms < 0.025 * 0.5, "{order} {fine:?}");
-        let usual = error(axes, 0.5, 11.0, 8.0, &CURVATURE, off, 3.0);
-        println!("{name}: {usual:.4?} mm with the usual band");
-        assert!(usual.worst < 0.1 * 0.5, "{usual:?}");
+        let default_value = error(axes, 0.5, 11.0, 8.0, &CURVATURE, off, 3.0);
+        println!("{name}: {default_value:.4?} mm with the usual band");
+        assert!(default_value.worst < 0.1 * 0.5, "{default_value:?}");
     }
 }
 

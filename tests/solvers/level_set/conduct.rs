@@ -450,15 +450,15 @@ pub fn in_noise(random: &mut Random) -> (Volume, Sphere) {
 fn at_rest() {
     let mut random = Random::fresh("level set at rest");
     let (image, place) = in_noise(&mut random);
-    let usual = level_set::Params::defaults_for(1.0, 0.5);
+    let default_value = level_set::Params::defaults_for(1.0, 0.5);
     let every = |redistance_every, rescaling| Params {
         redistance_every,
         rescaling,
-        ..usual.clone()
+        ..default_value.clone()
     };
     let paper = Params {
         mode: Mode::Paper,
-        ..usual.clone()
+        ..default_value.clone()
     };
     // Without anything that keeps distances φ ends as a step, of a voxel here and there in its middle,
     // and a run where the surface creeps by less than 0.005 voxels in 100 steps.

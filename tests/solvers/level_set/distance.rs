@@ -428,9 +428,9 @@ fn tube() {
     });
     let surface = Isosurface::of_field(&field);
     let line = lines(&[(-20..=20).map(|i| f64::from(i) * axis).collect()]);
-    let begun = std::time::Instant::now();
+    let started = std::time::Instant::now();
     let found = to_streamlines(&surface, &line, None).unwrap();
-    println!("{found:?} in {:?}", begun.elapsed());
+    println!("{found:?} in {:?}", started.elapsed());
     assert!(
         found.mm <= found.at_most_mm && found.at_most_mm < radius + 0.05,
         "{found:?}"

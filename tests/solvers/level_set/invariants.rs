@@ -6,7 +6,8 @@ use crate::support::{Random, test};
 use arcuate::compute::Control;
 use arcuate::data::{Grid, Mask, Volume};
 use arcuate::solvers::level_set::{
-    Ended, Evolution, Inputs, LayerSpeed, Layout, Mode, Params, RunHistory, Sphere, Start, ScriptEvent,
+    Ended, Evolution, Inputs, LayerSpeed, Layout, Mode, Params, RunHistory, ScriptEvent, Sphere,
+    Start,
 };
 use glam::{DMat3, DVec3};
 use libtest_mimic::Trial;

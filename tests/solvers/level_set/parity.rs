@@ -14,7 +14,7 @@ use arcuate::render::offscreen::Offscreen;
 use arcuate::scene::draw_list::{BrickSurface, ById, ScenePane};
 use arcuate::solvers::level_set;
 use arcuate::solvers::level_set::{
-    Ended, Evolution, Inputs, Layout, Mode, Params, Sphere, Start, ScriptEvent,
+    Ended, Evolution, Inputs, Layout, Mode, Params, ScriptEvent, Sphere, Start,
 };
 use glam::{DMat3, DVec3};
 use libtest_mimic::Trial;
@@ -292,7 +292,10 @@ fn again(cuda: Backend) {
         made.field().unwrap().dense() == at_57,
         "the way back differs"
     );
-    assert!(matches!(made.script().events[0].what, ScriptEvent::Params(_)));
+    assert!(matches!(
+        made.script().events[0].what,
+        ScriptEvent::Params(_)
+    ));
     made.edit(&cut, &cuda).unwrap();
     exactly(&mut made, 71);
     made.change(&other, &everything(), &cuda).unwrap();

@@ -86,9 +86,9 @@ fn contrast() {
         panic!("{found:?}");
     };
     assert!((darker - 40.0).abs() < 3.0, "{found:?}");
-    let held = |half: f64| found.neighbour_within([100.0 - half, 100.0 + half]);
-    assert_eq!([held(25.0), held(50.0)], [None; 2]);
-    assert_eq!(held(65.0), Some(darker));
+    let stored = |half: f64| found.neighbour_within([100.0 - half, 100.0 + half]);
+    assert_eq!([stored(25.0), stored(50.0)], [None; 2]);
+    assert_eq!(stored(65.0), Some(darker));
     let (shell, voxels) = image(2.0, shelled);
     let near: Vec<usize> = (0..grid.voxel_count())
         .filter(|i| (10.0..12.0).contains(&at(*i).length()))
@@ -137,8 +137,8 @@ fn background() {
         // The skull is dark, and no air: it is not connected to the border.
         let grid = &made.0.grid;
         let at = |x: f64| grid.nearest(DVec3::new(x, 0.0, 0.0)).expect("within");
-        let held = |x: f64| air.holds(at(x), made.0.frame(0)[grid.index(at(x))]);
-        assert!(held(30.0) && !held(21.5) && !held(0.0));
+        let stored = |x: f64| air.holds(at(x), made.0.frame(0)[grid.index(at(x))]);
+        assert!(stored(30.0) && !stored(21.5) && !stored(0.0));
         assert!(air.is_target(air.mode) && !air.is_target(found.target));
     }
     // A crop of tissue has none.

@@ -73,12 +73,12 @@ fn ends(image: &Volume, at: DVec3) -> (f64, Mask, Params) {
 }
 
 /// Where a range of values leaks to.
-fn leaks(image: &Volume, at: DVec3, range: [f32; 2], usual: &Params) -> f64 {
+fn leaks(image: &Volume, at: DVec3, range: [f32; 2], default_value: &Params) -> f64 {
     let [low, high] = range;
     let params = Params {
         target: 0.5 * (low + high),
         tolerance: 0.5 * (high - low),
-        ..usual.clone()
+        ..default_value.clone()
     };
     let mut run = begin(image, &[sphere(at, 3.0)], &params, Layout::BEST);
     let ended = go(&mut run, 3000);
@@ -102,13 +102,13 @@ fn whole(path: PathBuf) {
         let dice = agreement(mask, &found[0].1).expect("one grid").dice;
         assert!(dice > 0.9, "{dice}");
     }
-    let usual = &found[0].2;
+    let default_value = &found[0].2;
     // Narrower ranges end in one of them or in both, past narrow places at which the surface nearly stands.
     for range in [[55.0, 145.0], [63.0, 137.0], [38.0, 129.0]] {
         let params = Params {
             target: 0.5 * (range[0] + range[1]),
             tolerance: 0.5 * (range[1] - range[0]),
-            ..usual.clone()
+            ..default_value.clone()
         };
         let mut run = begin(&image, &[sphere(probes[0], 3.0)], &params, Layout::BEST);
         let ended = go(&mut run, 3000);
@@ -119,7 +119,7 @@ fn whole(path: PathBuf) {
     }
     // Values further down the way to air let it out into cisterns and sulci.
     for range in [[38.0, 163.0], [38.0, 147.0]] {
-        let volume = leaks(&image, probes[0], range, usual);
+        let volume = leaks(&image, probes[0], range, default_value);
         assert!(volume < 30.0, "{volume}");
     }
     // So do values of a small sample: the surface nearly stands at 17 ml, and the way back leads there.
@@ -127,7 +127,7 @@ fn whole(path: PathBuf) {
     let params = Params {
         target: 86.6,
         tolerance: 51.8,
-        ..usual.clone()
+        ..default_value.clone()
     };
     let mut run = begin(&image, &[sphere(at, 3.0)], &params, Layout::BEST);
     let Ended::Leaked(leak) = go(&mut run, 3000) else {
@@ -203,8 +203,8 @@ fn crop(path: PathBuf) {
         // The label holds both sides: the one that the probe is in.
         let grid = &image.grid;
         let side = |i: usize| (grid.voxel(i)[0] < 39) == (at.x < 39.0);
-        let held = ventricles.inside.iter().enumerate();
-        let one: Vec<u8> = held.map(|(i, v)| v * u8::from(side(i))).collect();
+        let stored = ventricles.inside.iter().enumerate();
+        let one: Vec<u8> = stored.map(|(i, v)| v * u8::from(side(i))).collect();
         let dice = agreement(&found, &Mask::new(grid.clone(), one)).expect("one grid");
         println!("{at}: Dice {:.3}", dice.dice);
         assert!(dice.dice > 0.8, "{}", dice.dice);

@@ -180,8 +180,8 @@ fn lesion(whole: &WholeHead, suppressed: bool) -> (Vec<f32>, Mask, DVec3) {
     };
     let values = clean.frame(0);
     let white = |mask: &Mask| {
-        let held = mask.voxels_inside().map(|v| values[whole.grid.index(v)]);
-        held.filter(|v| (320.0..360.0).contains(v)).count() * 10 > mask.count() * 9
+        let stored = mask.voxels_inside().map(|v| values[whole.grid.index(v)]);
+        stored.filter(|v| (320.0..360.0).contains(v)).count() * 10 > mask.count() * 9
     };
     let places = (0..5 * 9 * 9).map(|i| {
         let [x, y, z] = [i % 5, i / 5 % 9, i / 45].map(|n| n as f64);
@@ -275,12 +275,12 @@ fn into_air() {
     assert!(millilitres(&run) < 150.0, "{}", millilitres(&run));
     // A session that was paused there comes back: the growth up to there is not judged once more, and a narrower range
     // does not leak.
-    let begun = Start {
+    let started = Start {
         mask: None,
         spheres: vec![sphere(at, 3.0)],
     };
     let (script, threads, control) = (run.script(), backend(2), Control::new());
-    let replayed = Evolution::replay(run.all_inputs(), &begun, &script, &threads, &control);
+    let replayed = Evolution::replay(run.all_inputs(), &started, &script, &threads, &control);
     let (mut again, _) = replayed.expect("a replay");
     assert_eq!(again.growth(), run.growth());
     assert_eq!(again.alarm().suspects(), None);

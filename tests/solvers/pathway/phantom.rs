@@ -74,16 +74,22 @@ fn bundles() {
     let head = Head::new(random.bits());
     let grid = scan_grid(2.5).unwrap();
     let (backend, control) = (backend(2), Control::new());
-    let asked = pathway::Params::defaults();
+    let requested = pathway::Params::defaults();
     let mut fractions = Vec::new();
     for snr in SNR {
         let fit = fitted(&head, &grid, snr, random.bits());
         let fa = tensor_fit::maps(&fit.field, &backend, &control).unwrap().fa;
         let prepared = |domain: Domain| {
             let within = domain.mask().unwrap();
-            let metric =
-                Metric::new(&fit.field, &asked.metric, Some(&within), &backend, &control).unwrap();
-            Prepared::new(&metric, asked.local, &backend, &control).unwrap()
+            let metric = Metric::new(
+                &fit.field,
+                &requested.metric,
+                Some(&within),
+                &backend,
+                &control,
+            )
+            .unwrap();
+            Prepared::new(&metric, requested.local, &backend, &control).unwrap()
         };
         for suggestion in suggestions(&head) {
             let bundle = head.bundle(&suggestion.bundle).unwrap();
@@ -93,7 +99,7 @@ fn bundles() {
             let regions = [region(seed), region(target)];
             let domain = Domain {
                 fa: &fa,
-                min_fa: asked.min_fa,
+                min_fa: requested.min_fa,
                 regions: &regions,
             };
             let prepared = prepared(domain);
@@ -114,8 +120,8 @@ fn bundles() {
                 let at = bundle.coordinates(*p);
                 at.u.hypot(at.v)
             });
-            let held = off.filter(|o| *o <= 1.0).count() as f64;
-            let held = held / path.points.len() as f64;
+            let stored = off.filter(|o| *o <= 1.0).count() as f64;
+            let stored = stored / path.points.len() as f64;
             let track = TrackParams {
                 seeding: Seeding::Random { count: 2000 },
                 min_fa: Some(0.15),
@@ -134,7 +140,7 @@ fn bundles() {
             let sizes = EPSILON.map(|e| outside(&pathway.mask(e), &ends).count());
             println!(
                 "SNR {snr}: {}: Dice {found:.2?}, {sizes:?} voxels of {}, of which inside {within:.2?}, at \
-                 ε {EPSILON:?}, joined from {:.3}; path in the bundle {held:.3}; {:.1} % of streamlines reach the target",
+                 ε {EPSILON:?}, joined from {:.3}; path in the bundle {stored:.3}; {:.1} % of streamlines reach the target",
                 bundle.name,
                 truth.count(),
                 pathway.joined_from,
@@ -144,7 +150,7 @@ fn bundles() {
             if snr < 10.0 {
                 continue;
             }
-            assert!(held > 0.9, "the cheapest path leaves the bundle");
+            assert!(stored > 0.9, "the cheapest path leaves the bundle");
             // Steps of several voxels cost what they cost along their way: charged by the voxel where
             // they end they came to 78 to 93 % of what neighbours say.
             if snr == 30.0 {

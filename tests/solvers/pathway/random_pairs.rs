@@ -51,10 +51,10 @@ fn scene() -> &'static Scene {
 
 fn prepared(scene: &Scene, mask: &Mask) -> (Prepared, TensorField) {
     let (backend, control) = (backend(2), Control::new());
-    let asked = pathway::Params::defaults();
+    let requested = pathway::Params::defaults();
     let (field, mask) = backend.install(|| halved(&scene.field, mask)).unwrap();
-    let metric = Metric::new(&field, &asked.metric, Some(&mask), &backend, &control).unwrap();
-    let prepared = Prepared::new(&metric, asked.local, &backend, &control).unwrap();
+    let metric = Metric::new(&field, &requested.metric, Some(&mask), &backend, &control).unwrap();
+    let prepared = Prepared::new(&metric, requested.local, &backend, &control).unwrap();
     (prepared, field)
 }
 

@@ -283,9 +283,9 @@ fn label_map_and_back() {
         .collect();
     let layer = window.open("/data/atlas.nii", Volume::scalar(grid.clone(), values));
     window.act(Action::CountLabels(layer));
-    let wanted = window.numbered();
+    let requested = window.numbered();
     window.act(Action::RegionsFromLabels {
-        wanted,
+        wanted: requested,
         role: Role::Include,
     });
     let regions = &window.state.document.regions;
@@ -324,11 +324,11 @@ fn label_map_and_back() {
     assert!(matches!(opened.content, Content::Image(_)));
     let layer = opened.id;
     again.act(Action::CountLabels(layer));
-    let wanted = again.numbered();
-    let numbers: Vec<i64> = wanted.iter().map(|found| found.number).collect();
+    let requested = again.numbered();
+    let numbers: Vec<i64> = requested.iter().map(|found| found.number).collect();
     assert_eq!(numbers, [3, 5, 8, 21]);
     again.act(Action::RegionsFromLabels {
-        wanted: wanted.clone(),
+        wanted: requested.clone(),
         role: Role::Target,
     });
     assert_eq!(sets(&again.state), before);
@@ -345,7 +345,7 @@ fn label_map_and_back() {
     again.act(Action::DuplicateRegion(first));
     assert_eq!(rows(&mut again, "free"), ["1", "3", "5", "8", "21"]);
     again.act(Action::RegionsFromLabels {
-        wanted: wanted[..1].to_vec(),
+        wanted: requested[..1].to_vec(),
         role: Role::Target,
     });
     assert_eq!(rows(&mut again, "twice"), ["1", "2", "3", "4", "5", "6"]);

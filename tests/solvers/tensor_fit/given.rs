@@ -80,11 +80,11 @@ fn reopened(volume: &Volume, layout: TensorLayout) -> Volume {
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("dti.nii.gz");
     nifti::save_volume(&path, volume, "made", &Control::new()).expect("saved");
-    let told = Reading {
+    let reported = Reading {
         tensors: Some(layout),
         ..Reading::default()
     };
-    match io::open_told(&path, &told, &Control::new()) {
+    match io::open_told(&path, &reported, &Control::new()) {
         Ok(Opened::Volume(volume, _)) => volume,
         other => panic!("{other:?}"),
     }

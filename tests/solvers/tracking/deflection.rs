@@ -99,16 +99,16 @@ fn formula() {
         let line = points(&output, 0);
         let mut direction = principal(linear.at(at), line[1] - line[0]);
         let mut place = line[0];
-        let mut wanted = vec![place];
+        let mut requested = vec![place];
         for _ in 1..line.len() {
             place += direction * params.step_mm;
-            wanted.push(place);
+            requested.push(place);
             let d = linear.at(place);
             let rest = (1.0 - g) * direction + g * (d * direction).normalize();
             direction = (f * principal(d, direction) + (1.0 - f) * rest).normalize();
         }
         // Directions of single precision are known to 1e-4 rad; errors of 36 steps add.
-        let error = apart(&line, &wanted);
+        let error = apart(&line, &requested);
         assert!(error < 4e-3, "f {f} g {g}: {error} mm");
         assert_eq!(stops(&output, 0)[1], StopReason::MaxLength);
     }

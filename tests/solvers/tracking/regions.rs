@@ -6,7 +6,7 @@ use crate::support::fields::{
 };
 use crate::support::{Random, test};
 use arcuate::data::{Mask, Region, Role, Shape, TensorField};
-use arcuate::solvers::curves::{SeedOutcome, Match, Params, Seeding, StopReason};
+use arcuate::solvers::curves::{Match, Params, SeedOutcome, Seeding, StopReason};
 use glam::DVec3;
 use libtest_mimic::Trial;
 use std::sync::Arc;
@@ -334,7 +334,11 @@ fn brute_force() {
             counts[fate as usize] += 1;
             seen[fate as usize] += 1;
             compared += 1;
-            assert_eq!(kept.contains(&i), fate == SeedOutcome::Kept, "seed {i}: {fate:?}");
+            assert_eq!(
+                kept.contains(&i),
+                fate == SeedOutcome::Kept,
+                "seed {i}: {fate:?}"
+            );
         }
         for (found, expected) in output.fates.iter().zip(counts) {
             assert!(*found >= expected && *found <= expected + doubtful);
@@ -388,12 +392,12 @@ fn any_and_all() {
     assert!(!output.kept.per_streamline.contains_key("target"));
     assert!(!stops(&output, 0).contains(&StopReason::ReachedTarget));
     // One beside the line.
-    let beside = [at(target, 10.0, 0.0), at(target, 0.0, 20.0)];
+    let adjacent = [at(target, 10.0, 0.0), at(target, 0.0, 20.0)];
     assert_eq!(
-        fate(&beside, &rules(Match::Any, Match::All)).0,
+        fate(&adjacent, &rules(Match::Any, Match::All)).0,
         SeedOutcome::Kept as usize
     );
-    let (missed, output) = fate(&beside, &rules(Match::All, Match::All));
+    let (missed, output) = fate(&adjacent, &rules(Match::All, Match::All));
     assert_eq!(
         (missed, output.per_target.iter().sum()),
         (SeedOutcome::MissedTargets as usize, 0)

@@ -6,7 +6,7 @@ use crate::support::fields::{
 use crate::support::{Random, test};
 use arcuate::compute::Control;
 use arcuate::data::{Mask, Region, Role, Shape, TensorField};
-use arcuate::solvers::curves::{SeedOutcome, Params, Seeding};
+use arcuate::solvers::curves::{Params, SeedOutcome, Seeding};
 use arcuate::solvers::tracking::track;
 use glam::DVec3;
 use libtest_mimic::Trial;
@@ -203,8 +203,8 @@ fn per_voxel() {
         }
         for (i, count) in counts.into_iter().enumerate() {
             let centre = grid.world(DVec3::from_array(grid.voxel(i).map(|v| v as f64)));
-            let wanted = regions.is_empty() || regions.iter().any(|r| r.shape.contains(centre));
-            assert_eq!(count, if wanted { 3 } else { 0 });
+            let requested = regions.is_empty() || regions.iter().any(|r| r.shape.contains(centre));
+            assert_eq!(count, if requested { 3 } else { 0 });
         }
     }
 }

@@ -9,7 +9,7 @@ use arcuate::compute::Control;
 use arcuate::data::{Role, TensorField};
 use arcuate::solvers::Error;
 use arcuate::solvers::curves::{
-    SeedOutcome, Integrator, Interpolation, Output, Params, Seeding, StopReason,
+    Integrator, Interpolation, Output, Params, SeedOutcome, Seeding, StopReason,
 };
 use arcuate::solvers::tracking::{track, track_within};
 use glam::{DMat3, DVec3};
@@ -405,7 +405,7 @@ fn cancel() {
     let refused = track(&ring, &[], &params, &backend(2), &control);
     assert!(matches!(refused, Err(Error::Cancelled)));
     let control = Control::new();
-    let begun = Instant::now();
+    let started = Instant::now();
     // Processor time of the only worker, which other programs do not change.
     let worker = std::thread::Builder::new()
         .spawn({
@@ -421,7 +421,7 @@ fn cancel() {
         .expect("a thread");
     std::thread::sleep(Duration::from_millis(100));
     control.cancel();
-    let most = begun.elapsed();
+    let most = started.elapsed();
     let (tracked, worked) = worker.join().unwrap();
     assert_eq!(tracked, Err(Error::Cancelled));
     // Before the cancel the worker cannot have worked longer than the elapsed time; it usually works 20 ms more.

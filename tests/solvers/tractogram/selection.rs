@@ -11,7 +11,8 @@ use arcuate::compute::{Backend, BackendChoice, BackendKind, Control};
 use arcuate::data::{Grid, Mask, Region, Role, Shape, Tractogram, Volume};
 use arcuate::solvers::curves::StopReason;
 use arcuate::solvers::tractogram::selection::{
-    Edit, Given, Reason, SelectionRules, Runs, Selection, Within, apply, column, copied, means, select,
+    Edit, Given, Reason, Runs, Selection, SelectionRules, Within, apply, column, copied, means,
+    select,
 };
 use glam::{DVec3, Vec3};
 use libtest_mimic::Trial;
@@ -190,8 +191,8 @@ fn logic() {
             .map(|left| left.iter().map(|kept| !kept).collect::<Vec<bool>>())
             .collect();
         let inside = |line: &[[f32; 3]]| {
-            let held = |p: &[f32; 3]| with(Role::Mask).any(|m| m.shape.contains(world(*p)));
-            line.iter().all(held)
+            let stored = |p: &[f32; 3]| with(Role::Mask).any(|m| m.shape.contains(world(*p)));
+            line.iter().all(stored)
         };
         let expected: Vec<bool> = (0..lines.len())
             .map(|i| {
@@ -414,9 +415,9 @@ fn stops() {
         .with_per_streamline("stop_end", end.clone());
     for reason in all {
         let found = run(&lines, &rules(reason));
-        let wanted = f32::from(reason as u8);
+        let requested = f32::from(reason as u8);
         for (i, mark) in found.marks.iter().enumerate() {
-            assert_eq!(*mark, start[i] == wanted || end[i] == wanted);
+            assert_eq!(*mark, start[i] == requested || end[i] == requested);
         }
         assert_eq!(
             found.dropped[Reason::Stop as usize],
@@ -478,8 +479,8 @@ fn edits() {
     let others = by_hand.len() - 1;
     let fewer = lines.filtered(&(0..500).map(|i| i < others).collect::<Vec<_>>());
     let error = apply(&fewer, &[Edit::Keep(runs)], None, &on(1), &Control::new()).unwrap_err();
-    let words = format!("Found {others} streamlines");
-    assert!(error.to_string().contains(&words), "{error}");
+    let text = format!("Found {others} streamlines");
+    assert!(error.to_string().contains(&text), "{error}");
     let beyond = Runs {
         said: None,
         of: 500,
@@ -519,8 +520,8 @@ fn copies() {
     let bytes = 16 * some.points.len() as u64;
     assert!(copied(&lines, &marks, Some(bytes)).is_ok());
     let error = copied(&lines, &marks, Some(bytes - 1)).unwrap_err();
-    let words = format!("A copy of {} streamlines", kept.len());
-    assert!(error.to_string().starts_with(&words), "{error}");
+    let text = format!("A copy of {} streamlines", kept.len());
+    assert!(error.to_string().starts_with(&text), "{error}");
 }
 
 fn image_means() {

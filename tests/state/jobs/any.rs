@@ -70,7 +70,7 @@ impl Job for Counting {
         control: &Control,
         partial: &PartialSender<u32>,
     ) -> Result<u32, JobError> {
-        let begun = Instant::now();
+        let started = Instant::now();
         if let Some((count, there)) = self.together {
             there.fetch_add(1, Ordering::SeqCst);
             wait_for("the others", || {
@@ -82,7 +82,7 @@ impl Job for Counting {
             partial.send(i);
         }
         control.begin("Waiting", 1);
-        while begun.elapsed() < self.lasts && !control.is_cancelled() {
+        while started.elapsed() < self.lasts && !control.is_cancelled() {
             std::thread::sleep(Duration::from_millis(1));
         }
         Ok(self.number)

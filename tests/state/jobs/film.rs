@@ -135,17 +135,13 @@ const LONG: Duration = Duration::from_secs(300);
 fn talks() {
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("a.mp4");
-    let words = "i=0; while [ $i -lt 20000 ]; do echo 'this frame is strange, and so are the others, which is told at length' >&2; \
+    let text = "i=0; while [ $i -lt 20000 ]; do echo 'this frame is strange, and so are the others, which is told at length' >&2; \
                  echo \"frame=$i\"; i=$((i+1)); done";
-    let fine = in_place(
-        folder.path(),
-        &format!("{words}\n{WHOLE} > \"$film\""),
-        LONG,
-    );
+    let fine = in_place(folder.path(), &format!("{text}\n{WHOLE} > \"$film\""), LONG);
     let control = Control::new();
     save(&fine, &path, &control).expect("saved");
     assert_eq!(std::fs::read(&path).expect("a film"), FILM);
-    let script = format!("{words}\necho 'out of colours' >&2\nexit 3");
+    let script = format!("{text}\necho 'out of colours' >&2\nexit 3");
     let failing = in_place(folder.path(), &script, LONG);
     let error = save(&failing, &path, &control)
         .expect_err("it failed")
@@ -213,9 +209,9 @@ fn stands_still() {
     let script = "echo frame=7; echo 'waiting for nothing' >&2; exec sleep 600";
     let stood = (0..5).any(|_| {
         let ffmpeg = in_place(folder.path(), script, Duration::from_secs(1));
-        let begun = Instant::now();
+        let started = Instant::now();
         let error = save(&ffmpeg, &path, &Control::new()).expect_err("it stands still");
-        assert!(begun.elapsed() < PATIENCE);
+        assert!(started.elapsed() < PATIENCE);
         let error = error.to_string();
         assert!(error.contains("did not go on for 1 s after "), "{error}");
         error.contains("after 7 pictures and was ended: waiting for nothing")
@@ -230,7 +226,7 @@ fn cancelled() {
     let ffmpeg = in_place(folder.path(), "exec sleep 600", LONG);
     let control = Control::new();
     let other = control.clone();
-    let begun = Instant::now();
+    let started = Instant::now();
     let stops = std::thread::Builder::new()
         .spawn(move || {
             std::thread::sleep(Duration::from_millis(300));
@@ -238,6 +234,6 @@ fn cancelled() {
         })
         .expect("a thread");
     assert_eq!(save(&ffmpeg, &path, &control), Err(Error::Cancelled));
-    assert!(begun.elapsed() < PATIENCE);
+    assert!(started.elapsed() < PATIENCE);
     stops.join().expect("no panic");
 }

@@ -7,7 +7,7 @@ use arcuate::jobs::{BackendOpened, Delivery, DeviceFailure, Job, Outcome, Receiv
 use arcuate::solvers::curves::Params;
 use arcuate::state::device::jobs::{LoadKernels, UseBackend};
 use arcuate::state::track::jobs::streamlines::{TrackStreamlines, TrackWholeBrain};
-use arcuate::state::{Action, BackendKind, Effect, Event, Phase, State, DeviceChoice, update};
+use arcuate::state::{Action, BackendKind, DeviceChoice, Effect, Event, Phase, State, update};
 use glam::DVec3;
 use libtest_mimic::Trial;
 
@@ -94,8 +94,11 @@ fn fails() {
     window.act(Action::ChooseBackend(kind));
     let session = &window.state.session;
     assert_eq!(session.messages.len(), 1);
-    let said = &session.messages[0].text;
-    assert!(!said.contains("--"), "no words of the command line: {said}");
+    let message = &session.messages[0].text;
+    assert!(
+        !message.contains("--"),
+        "no words of the command line: {message}"
+    );
     assert_eq!(session.backend_setting, BackendKind::Auto);
     assert_eq!(session.backend.label, "");
     // The next that opens takes the message away.
@@ -155,7 +158,10 @@ fn stranded() {
     assert!(session.messages.iter().all(|m| !m.on_card));
     assert!(session.backend.label.starts_with("CPU"));
     assert!(session.backend.reason.contains("a graphics card failed"));
-    assert_eq!(session.backend_setting, BackendKind::Cuda(DeviceChoice::First));
+    assert_eq!(
+        session.backend_setting,
+        BackendKind::Cuda(DeviceChoice::First)
+    );
     // Once is enough.
     let before = window.jobs_of::<TrackWholeBrain>().count();
     window.act(opened(BackendKind::Cpu, "CPU"));

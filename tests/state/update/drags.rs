@@ -380,10 +380,10 @@ fn budget() {
 /// full result is cut as asked.
 fn enough() {
     let mut window = rays::shooting(50_000);
-    let mut wanted = window.state.document.rays.clone();
-    wanted.cut = Cut::TopShare(0.01);
+    let mut requested = window.state.document.rays.clone();
+    requested.cut = Cut::TopShare(0.01);
     let set = |window: &mut Window, phase: Phase| {
-        let rays = wanted.clone();
+        let rays = requested.clone();
         window.act(Action::SetRays { rays, phase });
     };
     set(&mut window, Phase::Done);
@@ -452,10 +452,10 @@ fn kept_among() {
 fn status_of_task() {
     let mut window = looking();
     to_alpha(&mut window, 2.0, Phase::Done);
-    let said = window.state.session.status.clone();
-    assert!(said.starts_with("Solved in "), "{said}");
+    let message = window.state.session.status.clone();
+    assert!(message.starts_with("Solved in "), "{message}");
     window.act(Action::SelectTask(Task::Pathways));
-    assert_eq!(window.state.session.status, said);
+    assert_eq!(window.state.session.status, message);
     // Streamlines that were put off are tracked now, and have a status of their own.
     let not_solved = |window: &mut Window| {
         window.act(Action::SelectTask(Task::View));
@@ -466,10 +466,10 @@ fn status_of_task() {
     window.act(Action::SelectTask(Task::Pathways));
     to_alpha(&mut window, 3.0, Phase::Done);
     window.act(Action::Undo);
-    let said = window.state.session.status.clone();
+    let message = window.state.session.status.clone();
     assert!(
-        said.starts_with("Undid: ") && said.contains("Solved in "),
-        "{said}"
+        message.starts_with("Undid: ") && message.contains("Solved in "),
+        "{message}"
     );
     not_solved(&mut window);
 }

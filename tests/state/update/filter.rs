@@ -10,7 +10,8 @@ use arcuate::solvers::commit::{self, cylinder::Timing};
 use arcuate::state::document::LineColouring;
 use arcuate::state::files::jobs::open::Loaded;
 use arcuate::state::filter::{
-    ExtraBundle, FilterAction, VirtualLesionResult, Shown, Times, WEIGHT, Weighed, WeightMap, weight,
+    ExtraBundle, FilterAction, Shown, Times, VirtualLesionResult, WEIGHT, Weighed, WeightMap,
+    weight,
 };
 use arcuate::state::segment::{SegmentAction, Start};
 use arcuate::state::streamlines::{Column, How, Limit, StreamlineRules, lines_of};
@@ -354,9 +355,15 @@ fn lesion() {
         how: How::Replace,
         anchor: None,
     }));
-    act(&mut window, FilterAction::Lesion(VirtualLesionResult::Chosen));
+    act(
+        &mut window,
+        FilterAction::Lesion(VirtualLesionResult::Chosen),
+    );
     let region = window.place(arcuate::data::Role::Include, DVec3::new(7.0, -1.0, -1.0));
-    act(&mut window, FilterAction::Lesion(VirtualLesionResult::Region(region)));
+    act(
+        &mut window,
+        FilterAction::Lesion(VirtualLesionResult::Region(region)),
+    );
     assert_eq!(said(&window), "");
     let lesions = &weighed(&window).lesions;
     assert_eq!((lesions.len(), lesions[1].streamlines), (3, 3));
@@ -392,13 +399,19 @@ fn along() {
     };
     assert_eq!((&**name, &begun.inside), ("Pathway", &mask.inside));
     window.act(Action::SelectTask(Task::Filter));
-    act(&mut window, FilterAction::Lesion(VirtualLesionResult::Pathway(None)));
+    act(
+        &mut window,
+        FilterAction::Lesion(VirtualLesionResult::Pathway(None)),
+    );
     window.act(Action::PlaceRegion {
         role: Role::Include,
         shape: Shape::Mask(mask),
     });
     let region = window.state.session.selected_region.expect("a region");
-    act(&mut window, FilterAction::Lesion(VirtualLesionResult::Region(region)));
+    act(
+        &mut window,
+        FilterAction::Lesion(VirtualLesionResult::Region(region)),
+    );
     assert_eq!(said(&window), "");
     let [one, other] = &weighed(&window).lesions[..] else {
         panic!("{:?}", weighed(&window).lesions);

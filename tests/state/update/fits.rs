@@ -119,8 +119,8 @@ fn elsewhere() {
         let fit = window.jobs_of::<FitTensors>().last().expect("a fit");
         assert_eq!(fit.mask.is_some(), taken, "moved by {share} of a voxel");
         let messages = &window.state.session.messages;
-        let told = messages.iter().any(|m| m.text.contains("another grid"));
-        assert_eq!(told, !taken, "{messages:?}");
+        let reported = messages.iter().any(|m| m.text.contains("another grid"));
+        assert_eq!(reported, !taken, "{messages:?}");
         window.deliver(|_| {});
         let errors = &window.state.session.messages;
         let errors = errors.iter().filter(|m| m.severity == Severity::Error);
@@ -155,8 +155,8 @@ fn reordered() {
         let mask = Loaded::Mask(mask);
         window.act(Action::Event(file("/data/m.nii.gz", mask)));
         window.deliver(|_| {});
-        let said = &window.state.session.messages;
-        assert!(said.is_empty(), "{said:?}");
+        let message = &window.state.session.messages;
+        assert!(message.is_empty(), "{message:?}");
         let tensors = window.tensors();
         assert!(tensors.key.mask.is_some());
         tensors.field.tensors.clone()
@@ -231,7 +231,7 @@ fn shells() {
 }
 
 fn gradients_to_scans() {
-    let asked = |state: &mut State| {
+    let requested = |state: &mut State| {
         let files = vec!["/d/x.bval".into(), "/d/x.bvec".into()];
         let effects = update(state, Action::Open(files));
         effects.iter().find_map(|e| match e.job() {
@@ -244,7 +244,7 @@ fn gradients_to_scans() {
     let mut state = State::new(String::new());
     let image = || file("/d/t1.nii", Loaded::Image(t1.clone()));
     update(&mut state, Action::Event(image()));
-    assert_eq!(asked(&mut state), None, "an image takes no gradients");
+    assert_eq!(requested(&mut state), None, "an image takes no gradients");
     assert!(
         state
             .session
@@ -264,10 +264,10 @@ fn gradients_to_scans() {
         update(&mut state, Action::Event(file(path, scan(gradients))));
     }
     update(&mut state, Action::Event(image()));
-    assert_eq!(asked(&mut state), Some("/d/waits.nii".into()));
+    assert_eq!(requested(&mut state), Some("/d/waits.nii".into()));
     let waits = layer(&state, "waits");
     update(&mut state, Action::DeleteLayer(waits));
-    assert_eq!(asked(&mut state), Some("/d/has.nii".into()));
+    assert_eq!(requested(&mut state), Some("/d/has.nii".into()));
 }
 
 fn named_gradients() {
@@ -310,8 +310,8 @@ fn no_file() {
     assert!(live.recipe.command().starts_with("# "));
     window.act(Action::CopyCommand(live.recipe));
     assert!(window.copied.is_empty(), "{:?}", window.copied);
-    let told = |m: &arcuate::state::Message| m.text == sentence;
-    assert!(window.state.session.messages.iter().any(told));
+    let reported = |m: &arcuate::state::Message| m.text == sentence;
+    assert!(window.state.session.messages.iter().any(reported));
 }
 
 /// The fit starts without it, and takes it on a word; chosen or open it is offered no more.
@@ -342,10 +342,10 @@ fn beside() {
     assert!(both.document.chosen_mask().is_some());
     assert_eq!(both.unsaved(), []);
     let effects = update(&mut window.state, Action::TakeOfferedMask);
-    let asked = effects
+    let requested = effects
         .iter()
-        .any(|e| matches!(e.job(), Some(OpenFile { path: asked, .. }) if *asked == path));
-    assert!(asked, "{effects:?}");
+        .any(|e| matches!(e.job(), Some(OpenFile { path: requested, .. }) if *requested == path));
+    assert!(requested, "{effects:?}");
     window.act(Action::Event(mask()));
     // A choice of the user's is.
     assert_eq!(window.state.unsaved(), [UnsavedPart::Parameters]);

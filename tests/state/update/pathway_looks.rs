@@ -278,14 +278,19 @@ fn hovered() {
     let excess = ById(live(&window).excess.clone());
     assert_eq!(glyphs.place, Below(vec![(excess, epsilon)]));
     // Beside the pointer.
-    let words = |window: &Window, at: DVec3| path_at_pointer::words(&window.state, live(window), at);
-    let (told, there) = words(&window, at).expect("words");
+    let sentence =
+        |window: &Window, at: DVec3| path_at_pointer::words(&window.state, live(window), at);
+    let (told, there) = sentence(&window, at).expect("words");
     let mean = hovered.path.total_cost() / hovered.path.total_mm();
     let mean = arcuate::ui::format::significant(mean);
     assert!(there && told.starts_with("E* + "), "{told}");
     assert!(told.ends_with(&format!(" · {mean} per mm")), "{told}");
-    assert_eq!(words(&window, at + DVec3::Y * 6.0), None, "not traced yet");
-    assert_eq!(words(&window, DVec3::splat(400.0)), None);
+    assert_eq!(
+        sentence(&window, at + DVec3::Y * 6.0),
+        None,
+        "not traced yet"
+    );
+    assert_eq!(sentence(&window, DVec3::splat(400.0)), None);
     window.act(Action::Pathway(PathwayAction::Hover(None)));
     assert!(window.state.path_hovered().is_none());
     window.act(Action::Pathway(PathwayAction::Hover(Some(DVec3::splat(

@@ -179,10 +179,10 @@ fn joined() {
     }
     let window = looking();
     let percent = percent_joined(live(&window).pathway.joined_from);
-    let told = format!(
+    let reported = format!(
         "joined from ε = {}",
         format::with_unit(&format::fixed(percent, 1), "%")
     );
     let status = &window.state.session.status;
-    assert!(status.ends_with(&told), "{status}");
+    assert!(status.ends_with(&reported), "{status}");
 }

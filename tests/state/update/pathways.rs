@@ -11,7 +11,7 @@ use arcuate::state::files::jobs::open::Loaded;
 use arcuate::state::origin::{Origin, OriginId, TensorFit};
 use arcuate::state::pathways::jobs::region::MakePathwayRegion;
 use arcuate::state::pathways::jobs::{FindPathway, KEPT_PATHWAY, PATHWAY};
-use arcuate::state::pathways::{PathwayKey, PathwayAction, PathwayFile, PathwaySettings, Standing};
+use arcuate::state::pathways::{PathwayAction, PathwayFile, PathwayKey, PathwaySettings, Standing};
 use arcuate::state::update::pathway_recipe;
 use arcuate::state::{Action, Phase, Recipe, Task};
 use arcuate::ui::views::path_at_pointer;
@@ -207,14 +207,19 @@ fn width() {
         .into_iter()
         .chain(apart)
     {
-        let (told, written) = (found.volume_ml(epsilon), found.mask(epsilon));
+        let (reported, written) = (found.volume_ml(epsilon), found.mask(epsilon));
         let off =
-            (told - written.volume_ml()).abs() / (written.volume_ml() / written.count() as f64);
+            (reported - written.volume_ml()).abs() / (written.volume_ml() / written.count() as f64);
         assert!(off < 1.5, "{epsilon}: {off} voxels of {}", written.count());
     }
     // The command tells the width as it is.
-    let told = arcuate::state::update::pathway_recipe(&window.state, None);
-    assert!(told.expect("a recipe").command().contains("--epsilon 0.4"));
+    let reported = arcuate::state::update::pathway_recipe(&window.state, None);
+    assert!(
+        reported
+            .expect("a recipe")
+            .command()
+            .contains("--epsilon 0.4")
+    );
 }
 
 fn apart() {
@@ -241,8 +246,11 @@ fn apart() {
     // A wall beside the way: of what it takes the pointer says so.
     window.place(Role::Exclude, dvec3(8.0, 0.0, 0.0));
     let at = dvec3(8.0, 0.0, 0.0);
-    let told = path_at_pointer::words(&window.state, live(&window), at);
-    assert_eq!(told, Some(("no path: in an exclusion".to_owned(), false)));
+    let reported = path_at_pointer::words(&window.state, live(&window), at);
+    assert_eq!(
+        reported,
+        Some(("no path: in an exclusion".to_owned(), false))
+    );
     window.act(Action::Undo);
     // An FA that no voxel has.
     change(&mut window, Phase::Done, |s| s.params.min_fa = 1.0);
@@ -369,8 +377,8 @@ fn swapped() {
     // Nothing is solved again, and names that only tell the role tell the new one.
     assert_eq!(fields(&window), [solved[1], solved[0]]);
     assert_eq!(live(&window).pathway.fields[0].source.name, "Seed");
-    let told = |(role, name): &(Role, String)| name.starts_with(role.name());
-    assert!(names(&window).iter().all(told), "{:?}", names(&window));
+    let reported = |(role, name): &(Role, String)| name.starts_with(role.name());
+    assert!(names(&window).iter().all(reported), "{:?}", names(&window));
     let after = live(&window).pathway.least;
     assert!((after / least - 1.0).abs() < 1e-3, "{least} {after}");
     window.act(Action::Undo);
@@ -486,8 +494,8 @@ fn tried_again() {
     change(&mut window, elsewhere);
     window.act(Action::MoveCrosshair(DVec3::ONE));
     assert_eq!(window.state.session.pathways.unsolved.len(), 1);
-    let told = window.state.session.messages.last().expect("a sentence");
-    assert!(told.text.contains("Seed – Target"), "{}", told.text);
+    let reported = window.state.session.messages.last().expect("a sentence");
+    assert!(reported.text.contains("Seed – Target"), "{}", reported.text);
     change(&mut window, there);
     window.act(Action::MoveCrosshair(DVec3::ZERO));
     assert!(kept(&window).found.is_none(), "nothing has changed");
@@ -523,7 +531,7 @@ fn own_mask() {
         window.state.session.pathways.unsolved_with = Default::default();
         window.act(Action::MoveCrosshair(DVec3::ONE));
         let mut jobs = window.submitted.iter().rev();
-        let asked = jobs.find_map(|job| job.job::<FindPathway>().filter(|f| f.kept.is_some()));
-        assert_eq!(asked.expect("solved again").mask_name, name);
+        let requested = jobs.find_map(|job| job.job::<FindPathway>().filter(|f| f.kept.is_some()));
+        assert_eq!(requested.expect("solved again").mask_name, name);
     }
 }

@@ -137,7 +137,7 @@ fn picture_saved() -> Action {
 
 /// By its button, which ends a turn as well, or by Escape; one that cannot be drawn ends it, too.
 fn stopped() {
-    let begun = |ticket| {
+    let start_time = |ticket| {
         let mut state = State::new(String::new());
         update(&mut state, shot(Some(Pane::Scene), 12, false));
         update(&mut state, Action::NextFrame);
@@ -155,7 +155,7 @@ fn stopped() {
     };
     let cancels =
         |effects: &[Effect]| matches!(effects, [Effect::Cancel(slot)] if *slot == Slot::Picture);
-    let mut state = begun(1);
+    let mut state = start_time(1);
     assert!(cancels(&update(
         &mut state,
         Action::CancelJob(Slot::Picture)
@@ -166,7 +166,7 @@ fn stopped() {
     update(&mut state, Action::ShotCancelled { ticket: 1 });
     assert!(state.session.jobs.is_empty());
     assert_eq!(state.session.status, "Stopped after 0 of 12 pictures");
-    let mut state = begun(2);
+    let mut state = start_time(2);
     // First the turn, whose present picture is finished, then that.
     assert!(update(&mut state, Action::Escape).is_empty());
     assert!(state.session.turning.is_none());
@@ -174,10 +174,10 @@ fn stopped() {
     update(&mut state, picture_saved());
     assert_eq!(state.session.status, "Stopped after 1 of 12 pictures");
     assert!(cancels(&update(&mut state, Action::Escape)));
-    let mut state = begun(3);
+    let mut state = start_time(3);
     update(&mut state, drawn(3, "/tmp/t-001.png", Ok(5)));
     assert!(state.session.jobs.is_empty() && state.session.turning.is_some());
-    let mut state = begun(4);
+    let mut state = start_time(4);
     update(
         &mut state,
         drawn(4, "/tmp/t-001.png", Err("Why".to_owned())),

@@ -382,8 +382,8 @@ fn crosshair() {
     cut_to(&mut window, Cut::Top(3), Phase::Done);
     assert!(passing(&window).count <= 3);
     let command = probe::readings(&window.state);
-    let told = |name: &str| command.iter().any(|r| r.name == name);
-    assert!(told("Rays in voxel"));
+    let reported = |name: &str| command.iter().any(|r| r.name == name);
+    assert!(reported("Rays in voxel"));
     let brief = probe::brief(&window.state, &command, 2);
     assert_eq!(brief[0].name, "FA");
     if passing(&window).count > 0 {
@@ -495,9 +495,9 @@ fn out_of_date() {
     window.cancelled.clear();
     window.act(Action::Escape);
     assert_eq!(window.cancelled, [LIVE]);
-    let said = &window.state.session.status;
+    let message = &window.state.session.status;
     assert_eq!(
-        said,
+        message,
         "Stopped: the rays shown are from before the last change"
     );
     let mut late = window.held.pop().expect("a result that came too late");

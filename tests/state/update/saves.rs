@@ -149,20 +149,20 @@ fn after_a_failure() {
     for name in ["a.tsf", "a.weights.txt"] {
         std::fs::write(path(name), "old").expect("written");
     }
-    let said = save("a.tck");
-    assert_eq!(said.len(), 1, "{said:?}");
-    assert!(said[0].ends_with("a.tck"), "{said:?}");
+    let message = save("a.tck");
+    assert_eq!(message.len(), 1, "{message:?}");
+    assert!(message[0].ends_with("a.tck"), "{message:?}");
     for name in ["a.tsf", "a.weights.txt"] {
         assert_eq!(std::fs::read(path(name)).expect("read"), b"old", "{name}");
     }
     std::fs::create_dir(path("b.tsf")).expect("a folder");
-    let said = save("b.tck");
+    let message = save("b.tck");
     assert_eq!(
-        said.len(),
+        message.len(),
         1,
-        "the next takes the last one's away: {said:?}"
+        "the next takes the last one's away: {message:?}"
     );
-    assert!(said[0].ends_with("b.tsf"), "{said:?}");
+    assert!(message[0].ends_with("b.tsf"), "{message:?}");
     let names = |begin: &str| {
         let all = std::fs::read_dir(folder.path()).expect("a folder");
         let all = all.map(|e| {
@@ -278,14 +278,14 @@ fn long_lists() {
         (0..3).map(|_| one(work)).fold(f64::INFINITY, f64::min)
     };
     let draft = saved::autosave(&state);
-    let words = draft.content.value();
-    let runs = &words["document"]["layers"][0]["edits"][0]["Keep"]["runs"];
+    let text = draft.content.value();
+    let runs = &text["document"]["layers"][0]["edits"][0]["Keep"]["runs"];
     assert_eq!(runs.as_array().map(Vec::len), Some(COUNT / 2));
-    let told = seconds(&mut || drop(draft.content.value()));
-    let asked = seconds(&mut || drop(saved::autosave(&state)));
+    let reported = seconds(&mut || drop(draft.content.value()));
+    let requested = seconds(&mut || drop(saved::autosave(&state)));
     assert!(
-        asked < 0.25 * told,
-        "{asked} s in the window, {told} s elsewhere"
+        requested < 0.25 * reported,
+        "{requested} s in the window, {reported} s elsewhere"
     );
 }
 
@@ -321,7 +321,7 @@ fn elsewhere() {
     );
     assert!(window.state.session.status.contains(" streamlines from "));
     let badge = |window: &Window| arcuate::ui::views::badge::words(&window.state);
-    assert!(badge(&window).is_some_and(|(words, _)| words.starts_with("Final")));
+    assert!(badge(&window).is_some_and(|(text, _)| text.starts_with("Final")));
     window.act(Action::SelectTask(Task::Filter));
     assert!(badge(&window).is_none(), "{:?}", badge(&window));
     assert_eq!(window.state.session.status, "");

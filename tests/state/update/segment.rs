@@ -3,7 +3,7 @@
 use super::Window;
 use crate::support::{Random, origins::segments, test};
 use arcuate::data::{Grid, Role, Volume};
-use arcuate::solvers::level_set::{Cause, Ended, Sphere, ScriptEvent};
+use arcuate::solvers::level_set::{Cause, Ended, ScriptEvent, Sphere};
 use arcuate::state::SaveLabels;
 use arcuate::state::document::Content;
 use arcuate::state::files::jobs::open::Loaded;
@@ -113,9 +113,9 @@ pub(super) fn messages(window: &Window) -> String {
 }
 
 #[track_caller]
-fn says(window: &Window, words: &str) {
-    let told = messages(window);
-    assert!(told.contains(words), "{told}");
+fn says(window: &Window, text: &str) {
+    let reported = messages(window);
+    assert!(reported.contains(text), "{reported}");
 }
 
 /// Sampled, with a sphere in the middle.

@@ -7,7 +7,7 @@ use super::segment::{RADIUS_MM, act, live, messages, opened, ready, set, sphere}
 use crate::support::test;
 use arcuate::data::{Grid, Role, Shape, Volume};
 use arcuate::jobs::Outcome;
-use arcuate::solvers::level_set::{Sphere, ScriptEvent};
+use arcuate::solvers::level_set::{ScriptEvent, Sphere};
 use arcuate::state::segment::jobs::{CountVoxels, SaveScript};
 use arcuate::state::segment::jobs::{RunRequest, SEGMENT};
 use arcuate::state::segment::recipe::SegmentScript;
@@ -69,12 +69,12 @@ fn regions() {
     assert_eq!(window.state.session.segment.run, run);
     assert_eq!(live(&window).speed_sources.len(), 2);
     // A drag is taken when it ends.
-    let asked = |window: &Window| window.state.session.segment.asked.clone().expect("asked");
+    let requested = |window: &Window| window.state.session.segment.asked.clone().expect("asked");
     let shape = |x: f64| Shape::Sphere {
         centre: dvec3(x, 0.0, 0.0),
         radius_mm: 5.0,
     };
-    let before = asked(&window).speed_sources;
+    let before = requested(&window).speed_sources;
     for (x, phase) in [
         (14.0, Phase::Live),
         (13.0, Phase::Live),
@@ -85,7 +85,10 @@ fn regions() {
             shape: shape(x),
             phase,
         });
-        assert_eq!(asked(&window).speed_sources == before, phase == Phase::Live);
+        assert_eq!(
+            requested(&window).speed_sources == before,
+            phase == Phase::Live
+        );
     }
     act(&mut window, SegmentAction::Step);
     assert_eq!(changes(&window), [(10, 1), (20, 2)]);
@@ -142,7 +145,7 @@ fn stopped() {
     sphere(&mut window, false, dvec3(4.0, 0.0, 0.0), 3.0);
     act(&mut window, SegmentAction::Step);
     let spheres = window.state.document.segment.spheres.clone();
-    let asked = |window: &Window| {
+    let requested = |window: &Window| {
         let mut jobs = window.submitted.iter().rev();
         let last = jobs.find_map(|job| job.job::<RunRequest>());
         last.expect("a run").clone()
@@ -162,8 +165,8 @@ fn stopped() {
         window.act(Action::CancelJob(SEGMENT));
         assert_eq!(window.state.document.segment.spheres, spheres);
         assert_eq!(window.state.session.segment.left.len(), left);
-        let asked = asked(&window);
-        let goes = asked.back.filter(|b| b.number > before.back);
+        let requested = requested(&window);
+        let goes = requested.back.filter(|b| b.number > before.back);
         assert!(goes.is_none_or(|back| back.step > before.step), "{goes:?}");
         let now = live(&window);
         assert_eq!((now.step, &now.script), (before.step, &before.script));
@@ -329,9 +332,9 @@ fn refused() {
         let undo = window.state.history.undo_label().map(str::to_owned);
         (window.state.document.segment.spheres.len(), undo)
     };
-    for begun in [false, true] {
+    for started in [false, true] {
         let mut window = ready();
-        if begun {
+        if started {
             act(&mut window, SegmentAction::Step);
         }
         for (add, centre, radius_mm, why) in [
@@ -346,12 +349,12 @@ fn refused() {
             let recorded = window.state.history.recorded();
             let shown = live(&window).inside;
             sphere(&mut window, add, centre, radius_mm);
-            let said = messages(&window);
-            assert!(why.split('|').any(|w| said.contains(w)), "{said}");
-            assert_eq!(steps(&window), before, "{begun} {why}");
+            let message = messages(&window);
+            assert!(why.split('|').any(|w| message.contains(w)), "{message}");
+            assert_eq!(steps(&window), before, "{started} {why}");
             assert_eq!(live(&window).inside, shown, "the surface is kept");
-            let asked = window.state.history.recorded() - recorded;
-            assert_eq!(asked, u64::from(centre == DVec3::ZERO));
+            let requested = window.state.history.recorded() - recorded;
+            assert_eq!(requested, u64::from(centre == DVec3::ZERO));
             window.state.session.messages.clear();
             window.act(Action::Undo);
             assert_eq!(window.state.document.segment.spheres.len() + 1, before.0);
@@ -370,7 +373,7 @@ fn both_refused() {
     act(&mut window, SegmentAction::Step);
     sphere(&mut window, false, dvec3(9.0, 0.0, 0.0), 2.0);
     let spheres = window.state.document.segment.spheres.clone();
-    let mut asked = None;
+    let mut requested = None;
     for radius_mm in [40.0, 41.0] {
         let whole = Sphere {
             add: false,
@@ -379,12 +382,12 @@ fn both_refused() {
         };
         let place = Action::Segment(SegmentAction::Sphere(whole));
         let effects = arcuate::state::update(&mut window.state, place);
-        asked = effects.into_iter().find_map(|effect| match effect {
+        requested = effects.into_iter().find_map(|effect| match effect {
             Effect::Submit(request) => Some(request),
             _ => None,
         });
     }
-    let job = window.jobs.submit(asked.expect("asked for"));
+    let job = window.jobs.submit(requested.expect("asked for"));
     let event = window.jobs.wait(&job, |_| {});
     window.act(Action::Event(event));
     assert!(!messages(&window).is_empty());
@@ -407,8 +410,8 @@ fn goes_back() {
     let way = Action::Segment(SegmentAction::Rewind(10));
     let effects = arcuate::state::update(&mut window.state, way);
     assert_eq!(window.state.rewinding_to(), Some(10));
-    let said = &window.state.session.status;
-    assert!(said.contains("2 keep-out spheres deleted"), "{said}");
+    let message = &window.state.session.status;
+    assert!(message.contains("2 keep-out spheres deleted"), "{message}");
     for effect in effects {
         if let Effect::Submit(request) = effect {
             let job = window.jobs.submit(request);
@@ -439,11 +442,11 @@ fn measured() {
     assert!(!compared);
     let reference = Action::Segment(SegmentAction::Reference(Some(mask)));
     let effects = arcuate::state::update(&mut window.state, reference);
-    let asked = effects.into_iter().find_map(|effect| match effect {
+    let requested = effects.into_iter().find_map(|effect| match effect {
         Effect::Submit(request) => Some(request),
         _ => None,
     });
-    window.jobs.submit(asked.expect("asked for"));
+    window.jobs.submit(requested.expect("asked for"));
     let mut seen: Vec<(Option<f64>, bool)> = Vec::new();
     while seen.last().is_none_or(|(_, done)| !done) {
         for event in window.jobs.poll() {

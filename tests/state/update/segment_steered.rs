@@ -114,27 +114,27 @@ fn parameters() {
     // Between two changes: those of the step, not those made there.
     act(&mut window, SegmentAction::Rewind(20));
     assert_eq!(now(&window), (30.0, 0.4));
-    let said = status(&window);
-    assert!(said.contains("Range ε 37.00 → 30.00"), "{said}");
+    let message = status(&window);
+    assert!(message.contains("Range ε 37.00 → 30.00"), "{message}");
     assert!(
-        said.contains("keep-out sphere of 2.0\u{202f}mm deleted"),
-        "{said}"
+        message.contains("keep-out sphere of 2.0\u{202f}mm deleted"),
+        "{message}"
     );
     assert_eq!(live(&window).step, 20);
     assert!(live(&window).script.events.len() == 1, "it goes on by them");
     act(&mut window, SegmentAction::Rewind(4));
     assert_eq!(now(&window), (20.0, 0.15));
-    let said = status(&window);
+    let message = status(&window);
     assert!(
-        said.starts_with("Back at step 4, Range ε 30.00 → 20.00, Smoothness 0.40 → 0.15"),
-        "{said}"
+        message.starts_with("Back at step 4, Range ε 30.00 → 20.00, Smoothness 0.40 → 0.15"),
+        "{message}"
     );
     window.act(Action::Undo);
     assert_eq!(now(&window), (30.0, 0.4));
-    let said = status(&window);
+    let message = status(&window);
     assert!(
-        said.contains("(Range ε 20.00 → 30.00, Smoothness 0.15 → 0.40)"),
-        "{said}"
+        message.contains("(Range ε 20.00 → 30.00, Smoothness 0.15 → 0.40)"),
+        "{message}"
     );
     window.act(Action::Redo);
     assert!(
@@ -161,13 +161,19 @@ fn undone() {
     let mut window = ready();
     set(&mut window, Phase::Done, |s| s.params.tolerance = 20.0);
     act(&mut window, SegmentAction::Play);
-    let said = window.state.session.status.clone();
-    assert!(said.starts_with("The surface is at rest after "), "{said}");
+    let message = window.state.session.status.clone();
+    assert!(
+        message.starts_with("The surface is at rest after "),
+        "{message}"
+    );
     set(&mut window, Phase::Done, |s| s.params.tolerance = 30.0);
     window.act(Action::Undo);
-    let said = window.state.session.status.clone();
-    assert!(said.starts_with("Undid: "), "{said}");
-    assert!(said.contains("The surface is at rest after "), "{said}");
+    let message = window.state.session.status.clone();
+    assert!(message.starts_with("Undid: "), "{message}");
+    assert!(
+        message.contains("The surface is at rest after "),
+        "{message}"
+    );
     // In another task nothing is said of it, nor of the way back.
     window.act(Action::SelectTask(Task::Track));
     let status = |window: &Window| window.state.session.status.clone();
@@ -193,8 +199,8 @@ fn unsampled() {
     assert!(sampled > 0 && found != before);
     window.act(Action::Undo);
     assert_eq!((count(&window), values(&window)), (0, before));
-    let said = window.state.session.status.clone();
-    assert!(said.starts_with("Undid: sample (Target T "), "{said}");
+    let message = window.state.session.status.clone();
+    assert!(message.starts_with("Undid: sample (Target T "), "{message}");
     window.act(Action::Redo);
     assert_eq!((count(&window), values(&window)), (sampled, found));
     // Sampled anew after the undo, it is of these voxels alone.
@@ -203,9 +209,9 @@ fn unsampled() {
     assert_eq!(count(&window), sampled);
     set(&mut window, Phase::Done, |s| s.params.tolerance *= 0.5);
     window.act(Action::Undo);
-    let said = window.state.session.status.clone();
+    let message = window.state.session.status.clone();
     let begin = "Undid: surface parameters (Range ε ";
-    assert!(said.starts_with(begin), "{said}");
+    assert!(message.starts_with(begin), "{message}");
     assert_eq!(count(&window), sampled);
 }
 

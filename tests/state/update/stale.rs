@@ -12,7 +12,7 @@ use arcuate::state::files::jobs::open::Loaded;
 use arcuate::state::tensors::jobs::fit::FIT;
 use arcuate::state::track::jobs::streamlines::TrackStreamlines;
 use arcuate::state::{
-    Action, Content, Event, LayerId, UnsavedAction, Phase, Recipe, SessionAction, WholeBrain,
+    Action, Content, Event, LayerId, Phase, Recipe, SessionAction, UnsavedAction, WholeBrain,
 };
 use glam::{DAffine3, DVec3, dvec3};
 use libtest_mimic::Trial;
@@ -252,8 +252,8 @@ fn live_of_old_tensors() {
     window.deliver(|events| events.sort_by_key(|e| e.slot != FIT));
     assert!(window.state.session.live.is_none(), "of the old tensors");
     let field = window.tensors().field.id();
-    let asked = window.submitted.last().and_then(|job| job.job());
-    assert!(asked.is_some_and(|job: &TrackStreamlines| job.field.id() == field));
+    let requested = window.submitted.last().and_then(|job| job.job());
+    assert!(requested.is_some_and(|job: &TrackStreamlines| job.field.id() == field));
     window.deliver(in_order);
     let live = window.state.session.live.as_ref().expect("a live result");
     let Recipe::Track { fit, .. } = &live.recipe else {

@@ -21,7 +21,7 @@ fn given_up() {
     window.place(Role::Target, DVec3::X * 15.0);
     window.act(Action::Undo);
     let (before, view) = (picture(&window.state), window.state.view.clone());
-    let asked = BeforeDrag::of(&window.state);
+    let requested = BeforeDrag::of(&window.state);
     for i in 1..=5 {
         window.act(Action::MoveCrosshair(DVec3::X * f64::from(i)));
         window.act(Action::SetRegionShape {
@@ -34,7 +34,7 @@ fn given_up() {
         });
     }
     assert_ne!(picture(&window.state), before);
-    window.act(Action::AbandonDrag(Box::new(asked)));
+    window.act(Action::AbandonDrag(Box::new(requested)));
     assert_eq!(picture(&window.state), before);
     assert_eq!(window.state.view, view);
     let live = window.state.final_live().expect("streamlines");
@@ -45,8 +45,8 @@ fn given_up() {
     window.act(Action::Redo);
     assert_eq!(window.state.document.regions.len(), 2);
     // Where nothing was dragged, no step of before is taken back.
-    let asked = BeforeDrag::of(&window.state);
-    window.act(Action::AbandonDrag(Box::new(asked)));
+    let requested = BeforeDrag::of(&window.state);
+    window.act(Action::AbandonDrag(Box::new(requested)));
     assert_eq!(window.state.document.regions.len(), 2);
 }
 

@@ -8,7 +8,7 @@ use arcuate::data::{Gradients, Grid, Labels, Tractogram, Volume};
 use arcuate::state::Event;
 use arcuate::state::document::Content;
 use arcuate::state::files::jobs::open::{Loaded, OpenFile, OpenedFile};
-use arcuate::state::{Action, Recipe, Space, State, Reading, update};
+use arcuate::state::{Action, Reading, Recipe, Space, State, update};
 use glam::DVec3;
 use libtest_mimic::Trial;
 use std::path::PathBuf;
@@ -72,8 +72,8 @@ fn turned() {
     assert!(command(&window).contains("--turn=y,x,z"));
 }
 
-fn opened_as(path: &str, loaded: Loaded, told: Reading) -> Event {
-    let reading = told;
+fn opened_as(path: &str, loaded: Loaded, reported: Reading) -> Event {
+    let reading = reported;
     let file = OpenedFile {
         reading,
         ..opened_file(path, loaded)

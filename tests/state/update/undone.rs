@@ -74,7 +74,10 @@ fn rays(state: &State, edit: impl FnOnce(&mut arcuate::state::Rays)) -> Action {
     Action::SetRays { rays, phase: DONE }
 }
 
-fn pathway(state: &State, edit: impl FnOnce(&mut arcuate::state::pathways::PathwaySettings)) -> Action {
+fn pathway(
+    state: &State,
+    edit: impl FnOnce(&mut arcuate::state::pathways::PathwaySettings),
+) -> Action {
     let mut settings = state.document.pathways.clone();
     edit(&mut settings);
     Action::Pathway(PathwayAction::Set {
@@ -83,7 +86,10 @@ fn pathway(state: &State, edit: impl FnOnce(&mut arcuate::state::pathways::Pathw
     })
 }
 
-fn segment(state: &State, edit: impl FnOnce(&mut arcuate::state::segment::SegmentSettings)) -> Action {
+fn segment(
+    state: &State,
+    edit: impl FnOnce(&mut arcuate::state::segment::SegmentSettings),
+) -> Action {
     let mut settings = state.document.segment.settings.clone();
     edit(&mut settings);
     Action::Segment(SegmentAction::Set {

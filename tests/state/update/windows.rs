@@ -64,14 +64,14 @@ fn alone() {
 /// They are kept as text, nonsense in it is passed over, and a new document starts with them.
 fn settings() {
     let mut state = State::new(String::new());
-    let mut wanted = Preferences::default();
-    wanted.paths.step_mm = 0.25;
-    wanted.paths.min_fa = None;
-    wanted.paths.length_mm = (12.0, 250.0);
-    wanted.memory_gb = Some(3.0);
-    wanted.mouse = Mouse::Slicer;
-    wanted.convention = Convention::Neurological;
-    let effects = update(&mut state, Action::Set(wanted.clone()));
+    let mut requested = Preferences::default();
+    requested.paths.step_mm = 0.25;
+    requested.paths.min_fa = None;
+    requested.paths.length_mm = (12.0, 250.0);
+    requested.memory_gb = Some(3.0);
+    requested.mouse = Mouse::Slicer;
+    requested.convention = Convention::Neurological;
+    let effects = update(&mut state, Action::Set(requested.clone()));
     let limits = |e: &Effect| matches!(e, Effect::LimitMemory(Some(3_000_000_000)));
     assert!(effects.iter().any(limits), "{effects:?}");
     assert!(effects.iter().any(|e| matches!(e, Effect::Store)));
@@ -81,15 +81,15 @@ fn settings() {
     assert_eq!(state.view.convention, Convention::Neurological);
     // A document keeps what it has; the next starts with what is set then.
     update(&mut state, image("/data/a.nii.gz"));
-    wanted.paths.step_mm = 0.75;
-    update(&mut state, Action::Set(wanted.clone()));
+    requested.paths.step_mm = 0.75;
+    update(&mut state, Action::Set(requested.clone()));
     assert_eq!(state.document.track.step_mm, 0.25);
     let leave = arcuate::state::SessionAction::Leave(arcuate::state::UnsavedAction::New);
     update(&mut state, Action::Session(leave));
     assert_eq!(state.document.track.step_mm, 0.75);
-    let text = serde_json::to_string(&wanted).expect("JSON");
+    let text = serde_json::to_string(&requested).expect("JSON");
     let read: Preferences = serde_json::from_str(&text).expect("read");
-    assert_eq!(read.sound(), wanted);
+    assert_eq!(read.sound(), requested);
     // Of other versions.
     let odd = r#"{"paths":{"step_mm":-1.0,"streamlines":0,"new":3},"memory_gb":0.001}"#;
     let read: Preferences = serde_json::from_str(odd).expect("read");
@@ -135,7 +135,7 @@ fn remembered() {
     let mut state = State::new(String::new());
     update(&mut state, image("/data/a.nii.gz"));
     let layer = state.document.layers[0].clone();
-    let usual = layer.display.window;
+    let default_value = layer.display.window;
     let display = arcuate::state::Display {
         window: (1.25, 77.5),
         ..layer.display.clone()
@@ -164,7 +164,7 @@ fn remembered() {
         .iter()
         .map(|l| l.display.window)
         .collect();
-    assert_eq!(windows, [usual, (1.25, 77.5)]);
+    assert_eq!(windows, [default_value, (1.25, 77.5)]);
     // Lists of older versions have no windows.
     let old = r#"[{"path":"/a.nii","summary":"","opened":1}]"#;
     let old: Vec<arcuate::state::session::Recent> = serde_json::from_str(old).expect("read");

@@ -15,7 +15,7 @@ use arcuate::state::core::words::{counted, significant};
 use arcuate::state::document::LineColouring;
 use arcuate::state::files::jobs::SaveWithValues;
 use arcuate::state::filter::jobs::{EstimateFit, FitWeights, StartFrom, SumBundles};
-use arcuate::state::filter::{FilterAction, FilterFile, VirtualLesionResult, Shown, Times, WEIGHT};
+use arcuate::state::filter::{FilterAction, FilterFile, Shown, Times, VirtualLesionResult, WEIGHT};
 use arcuate::state::origin::Origin;
 use arcuate::state::streamlines::{Column, lines_of};
 use arcuate::state::track::jobs::streamlines::TrackWholeBrain;
@@ -273,8 +273,8 @@ fn run() {
     let before = window.get_by_label("Stop").rect();
     window.key_press(Key::Space);
     window.run_steps(3);
-    let asked = fit(&window).expect("asked for");
-    assert!(asked.prepared.is_none() && matches!(asked.start, StartFrom::Zero));
+    let requested = fit(&window).expect("asked for");
+    assert!(requested.prepared.is_none() && matches!(requested.start, StartFrom::Zero));
     assert!(window.state().state.is_filtering());
     // Neither stands where the other was, before, while and after it runs.
     let rect = |window: &Window, name: &str| window.get_by_label(name).rect();
@@ -289,13 +289,13 @@ fn run() {
     assert_eq!(rect(&window, "Stop"), stop);
     assert!(!stop.intersects(rect(&window, "Run again")));
     // The second click of a double click on Stop runs nothing.
-    let asked = submitted::<FitWeights>(&window).len();
+    let requested = submitted::<FitWeights>(&window).len();
     double_click(&mut window, stop.center());
-    assert_eq!(submitted::<FitWeights>(&window).len(), asked);
+    assert_eq!(submitted::<FitWeights>(&window).len(), requested);
     assert!(!window.state().state.is_filtering());
     click(&mut window, "Run again");
-    let asked = fit(&window).expect("asked for");
-    assert!(asked.prepared.is_some() && matches!(asked.start, StartFrom::Fit(_)));
+    let requested = fit(&window).expect("asked for");
+    assert!(requested.prepared.is_some() && matches!(requested.start, StartFrom::Fit(_)));
     // The run goes on from the iterations before: the badge counts them, as the panel and the status bar do.
     let state = &window.state().state;
     let weighed = state.document.weighed.values().next().expect("weights");
@@ -497,8 +497,8 @@ fn results() {
         .scroll_to_me();
     window.run();
     choose(&mut window, "Fit without", "Bundle CST L");
-    let asked = fit(&window).expect("asked for");
-    assert!(asked.before.is_some() && asked.prepared.is_some());
+    let requested = fit(&window).expect("asked for");
+    assert!(requested.before.is_some() && requested.prepared.is_some());
     carry_out::<FitWeights>(&mut window);
     window.get_by_label_contains("Without CST L RMSE");
     let all = names(&window.state().state, "filter");

@@ -25,10 +25,7 @@ fn first_page() {
     assert!(matches!(submitted(&page)[..], [MakeHead { .. }]));
     assert_eq!(page.state().state.session.guide, None);
     click(&mut page, "Start the guide");
-    assert_eq!(
-        page.state().state.session.guide,
-        Some(TourStep::ClickSlice)
-    );
+    assert_eq!(page.state().state.session.guide, Some(TourStep::ClickSlice));
     // Tasks wait for something to work on.
     click(&mut page, "Track");
     assert_eq!(page.state().state.view.task, Task::View);
@@ -39,8 +36,8 @@ fn demo_card() {
     let page = window(State::new(sample::BACKEND.to_owned()), [1280.0, 800.0]);
     let left = page.get_by_label("Start the guide").rect().left();
     let shown = texts(&page.output().shapes);
-    let words = shown.iter().find(|(text, _)| text.starts_with("Built in"));
-    let (_, rect) = words.expect("the card's words");
+    let sentence = shown.iter().find(|(text, _)| text.starts_with("Built in"));
+    let (_, rect) = sentence.expect("the card's words");
     assert!(rect.right() <= left + 176.0 - 20.0 - 8.0, "{rect:?} {left}");
 }
 

@@ -117,9 +117,9 @@ fn lists() {
     click(&mut window, "Layers");
     let head = window.get_by_role_and_label(egui::Role::Heading, "Layers");
     let list = head.rect();
-    let beside = window.state().views;
-    assert!(beside.left() >= list.right(), "{beside:?} {list:?}");
-    assert_eq!(beside.right(), alone.right());
+    let adjacent = window.state().views;
+    assert!(adjacent.left() >= list.right(), "{adjacent:?} {list:?}");
+    assert_eq!(adjacent.right(), alone.right());
     window.key_press(egui::Key::Escape);
     window.run();
     assert_eq!(window.state().views, alone);
@@ -201,8 +201,8 @@ fn guide() {
     update(&mut window.state_mut().state, save);
     assert_eq!(window.state().state.session.guide, None);
     window.run();
-    let words = window.query_all_by_label_contains("Guide finished");
-    assert!(words.count() > 0, "its last words");
+    let text = window.query_all_by_label_contains("Guide finished");
+    assert!(text.count() > 0, "its last words");
 }
 
 /// The border between controls and results stays below what is under the pointer, and follows once it has left.

@@ -71,11 +71,11 @@ fn arrows() {
     assert_ne!(first, last);
     press(&mut window, Key::End);
     assert_eq!(focused(&window), last);
-    let wanted = if now == last { &first } else { &last };
+    let requested = if now == last { &first } else { &last };
     if now == last {
         press(&mut window, Key::Home);
     }
-    assert_eq!(focused(&window), *wanted);
+    assert_eq!(focused(&window), *requested);
     press(&mut window, Key::Enter);
     assert!(!open(&window));
     assert_ne!(smoothing(&window), before);

@@ -126,9 +126,9 @@ fn tick() {
     let from = percent_joined(&state);
     assert!((0.5..=50.0).contains(&from), "{from} is beyond the rail");
     let window = window(state, SIZE);
-    let words = format!("joined from {}", percent(from));
+    let text = format!("joined from {}", percent(from));
     let ticks: Vec<egui::Rect> = window
-        .get_all_by_label(&words)
+        .get_all_by_label(&text)
         .map(|node| node.rect())
         .collect();
     assert_eq!(ticks.len(), 2);
@@ -202,7 +202,7 @@ fn table() {
     // What is known of it.
     let found = kept.found.as_ref().expect("solved");
     let (length_mm, cost) = (found.path.total_mm(), found.path.total_cost());
-    for told in [
+    for reported in [
         format!(
             "Length {}",
             format::with_unit(&format::fixed(length_mm, 1), "mm")
@@ -210,7 +210,7 @@ fn table() {
         format!("Cost per mm {}", format::significant(cost / length_mm)),
         format!("Mean FA along it {}", format::fixed(found.mean_fa, 2)),
     ] {
-        window.get_by_label(&told);
+        window.get_by_label(&reported);
     }
     let volume = match kept.epsilon < found.pathway.joined_from {
         true => "Volume, not joined ",
@@ -388,7 +388,7 @@ fn tabs() {
         press(&mut window, Key::Tab);
         way.push(focused(&window));
     }
-    for wanted in [
+    for requested in [
         "Sharpening α",
         "Show cost: u₁",
         "Colours up to",
@@ -407,8 +407,8 @@ fn tabs() {
         "Swap seed and target",
     ] {
         assert!(
-            way.iter().any(|n| n.starts_with(wanted)),
-            "{wanted}: {way:?}"
+            way.iter().any(|n| n.starts_with(requested)),
+            "{requested}: {way:?}"
         );
     }
     let at = |name: &str| way.iter().position(|n| n.starts_with(name));

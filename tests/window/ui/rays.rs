@@ -41,7 +41,7 @@ pub(super) fn shot() -> State {
     state.document.method = Method::Rays;
     state.document.rays.cut = Cut::All;
     let regions = state.document.regions.iter();
-    let asked = CurveKey {
+    let requested = CurveKey {
         field: state.document.tensors.as_ref().unwrap().field.id(),
         regions: regions.map(|r| (**r).clone()).collect(),
         curves: CurveParams::Rays(
@@ -68,7 +68,7 @@ pub(super) fn shot() -> State {
         least: Some(0.801),
         repaired: 3,
     });
-    live.asked = asked;
+    live.asked = requested;
     live.output = Arc::new(output);
     state
 }
@@ -154,8 +154,8 @@ fn cut() {
         window.hover_at(at(share));
         window.step();
         let above = (400.0 * (1.0 - share)).round() as usize;
-        let words = format!("Connectivity measure (CM) {above} kept");
-        window.get_by_label(&words);
+        let text = format!("Connectivity measure (CM) {above} kept");
+        window.get_by_label(&text);
         window.get_by_label_contains(&format!("Target Motor L, {above} rays"));
     }
     window.drop_at(at(0.5));
@@ -446,8 +446,8 @@ fn best() {
     // Setting the controls back leaves the cut, which is none of them.
     change(&mut window, |r| r.params.walk.step_mm = 0.3);
     click(&mut window, "Reset to defaults");
-    let usual = arcuate::state::defaults::rays();
-    assert_eq!(rays(&window).params, usual.params);
+    let default_value = arcuate::state::defaults::rays();
+    assert_eq!(rays(&window).params, default_value.params);
     assert_eq!(rays(&window).cut, Cut::Top(6));
     // From all of them to some.
     change(&mut window, |r| r.cut = Cut::All);

@@ -399,10 +399,12 @@ fn labels_found() {
     window.event(egui::Event::Text("3".to_owned()));
     window.run();
     click(&mut window, "The 13 found as regions");
-    let asked = window.state().actions.iter().find_map(|a| match a {
-        Action::RegionsFromLabels { wanted, .. } => Some(wanted.clone()),
+    let query = window.state().actions.iter().find_map(|a| match a {
+        Action::RegionsFromLabels {
+            wanted: requested, ..
+        } => Some(requested.clone()),
         _ => None,
     });
-    let numbers: Vec<i64> = asked.expect("asked").iter().map(|f| f.number).collect();
+    let numbers: Vec<i64> = query.expect("asked").iter().map(|f| f.number).collect();
     assert_eq!(numbers, [3, 13, 23, 30, 31, 32, 33, 34, 35, 36, 37, 38, 39]);
 }

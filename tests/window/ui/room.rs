@@ -81,22 +81,22 @@ fn status() {
         let all = texts(&window.output().shapes);
         let mut places: Vec<(String, Rect)> =
             all.into_iter().filter(|(_, r)| r.top() > bar).collect();
-        let said = places.iter().find(|(words, _)| words.contains("25"));
-        let said = said
+        let message = places.iter().find(|(text, _)| text.contains("25"));
+        let message = message
             .unwrap_or_else(|| panic!("{size:?}: {places:?}"))
             .0
             .clone();
-        assert!(said.ends_with('%'), "{said}");
-        assert!(places.iter().any(|(words, _)| words.starts_with("x −21.0")));
+        assert!(message.ends_with('%'), "{message}");
+        assert!(places.iter().any(|(text, _)| text.starts_with("x −21.0")));
         let progress = window.query_by_role(egui::accesskit::Role::ProgressIndicator);
         if let Some(progress) = progress {
             places.push(("bar".to_owned(), progress.rect()));
         }
-        for (i, (words, rect)) in places.iter().enumerate() {
+        for (i, (text, rect)) in places.iter().enumerate() {
             for (other, beside) in &places[..i] {
                 assert!(
                     !rect.shrink(0.5).intersects(*beside),
-                    "{size:?}: {words:?} {rect:?} lies over {other:?} {beside:?}"
+                    "{size:?}: {text:?} {rect:?} lies over {other:?} {beside:?}"
                 );
             }
         }
@@ -200,13 +200,13 @@ fn bundles() {
     let all = texts(&window.output().shapes);
     let name = all
         .iter()
-        .find(|(words, _)| words.starts_with("Through") && words.ends_with('2'));
-    let (words, name) = name.unwrap_or_else(|| panic!("{all:?}"));
+        .find(|(text, _)| text.starts_with("Through") && text.ends_with('2'));
+    let (text, name) = name.unwrap_or_else(|| panic!("{all:?}"));
     let row = all.iter().filter(|(other, r)| {
-        other != words && (r.center().y - name.center().y).abs() < 4.0 && r.left() > name.left()
+        other != text && (r.center().y - name.center().y).abs() < 4.0 && r.left() > name.left()
     });
     let number = row.map(|(_, r)| r.left()).fold(f32::INFINITY, f32::min);
-    assert!(number - name.right() >= 10.0, "{words} {name:?} {number}");
+    assert!(number - name.right() >= 10.0, "{text} {name:?} {number}");
 }
 
 /// As it is named by itself; what is below stays in sight, with the guide's note and without it.
@@ -221,7 +221,7 @@ fn pathway() {
         assert!(row.height() <= 28.0, "{row:?}");
         let all = texts(&window.output().shapes);
         assert!(
-            all.iter().any(|(words, _)| words == "Seed – Target"),
+            all.iter().any(|(text, _)| text == "Seed – Target"),
             "{all:?}"
         );
         let last = window.get_by_label_contains("A path exists between almost any two regions");

@@ -10,7 +10,7 @@ use arcuate::state::document::FitMask;
 use arcuate::state::origin::{MapOfFit, Origin, TensorFit};
 use arcuate::state::session::{CurveKey, CurveParams, Recent, RecentKind};
 use arcuate::state::tensors::types::{FitKey, ResidualCache};
-use arcuate::state::{Content, Display, Layer, LayerId, CurveResult, State, Tensors, defaults};
+use arcuate::state::{Content, CurveResult, Display, Layer, LayerId, State, Tensors, defaults};
 use glam::DVec3;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -226,7 +226,7 @@ pub fn tracked(mut state: State) -> State {
     region("Midline", Role::Exclude, cube, false);
     let fit = state.document.tensors.as_ref().unwrap().origin;
     let recipe = state.document.recipe_from(fit);
-    let asked = CurveKey {
+    let requested = CurveKey {
         field: state.document.tensors.as_ref().unwrap().field.id(),
         regions: state
             .document
@@ -238,7 +238,7 @@ pub fn tracked(mut state: State) -> State {
         coarse: false,
     };
     state.session.live = Some(CurveResult {
-        asked,
+        asked: requested,
         output: Arc::new(output(450)),
         coarse: false,
         seeds: 1500,

@@ -95,8 +95,11 @@ fn run() {
     assert_eq!(window.state().state.view.tool, Tool::Sphere { add: false });
     assert!(steered(&window).is_none(), "nothing to begin with");
     place(&mut window);
-    let asked = steered(&window).expect("asked for");
-    assert_eq!((asked.play, asked.spheres.len()), (RunControl::Rest, 1));
+    let requested = steered(&window).expect("asked for");
+    assert_eq!(
+        (requested.play, requested.spheres.len()),
+        (RunControl::Rest, 1)
+    );
     window.key_press(egui::Key::Space);
     window.run();
     assert_eq!(steered(&window).expect("asked for").play, RunControl::Run);
@@ -151,14 +154,14 @@ fn speeds() {
     click(&mut window, "Further speeds");
     field(&mut window, "Region means", "0.8");
     field(&mut window, "Edge stopping", "0.5");
-    let asked = steered(&window).expect("asked for");
-    assert_eq!(asked.params.region, 0.8);
-    assert_eq!(asked.params.edge, 0.5);
+    let requested = steered(&window).expect("asked for");
+    assert_eq!(requested.params.region, 0.8);
+    assert_eq!(requested.params.edge, 0.5);
     window.get_by_role_and_label(egui::Role::TextInput, "Edge contrast");
     // Folded, so that the rows below it are in sight.
     click(&mut window, "Further speeds");
     click(&mut window, "Display, steps");
-    assert!(!asked.speed);
+    assert!(!requested.speed);
     field(&mut window, "Speed overlay", "40");
     assert!(steered(&window).expect("asked for").speed);
     click(&mut window, "Pause at leaks");
@@ -170,10 +173,10 @@ fn speeds() {
 
 /// The newest request for a surface, worked off.
 pub(super) fn answer(window: &mut Window) {
-    let wanted = steered(window).expect("asked for");
+    let requested = steered(window).expect("asked for");
     let backend = Backend::choose(&BackendChoice::cpu(Some(2))).expect("two threads");
     let mut jobs = Jobs::new(backend, Arc::new(|| {}));
-    let job = jobs.submit(wanted);
+    let job = jobs.submit(requested);
     let event = jobs.wait(&job, |_| {});
     update(&mut window.state_mut().state, Action::Event(event));
     window.run();
@@ -289,8 +292,8 @@ fn leak() {
         window.run();
         let working = &window.state().state.session.segment;
         assert_eq!(working.back.expect("a way back").step, from);
-        let asked = steered(&window).expect("asked for");
-        assert_eq!(asked.back.map(|b| b.step), Some(from));
+        let requested = steered(&window).expect("asked for");
+        assert_eq!(requested.back.map(|b| b.step), Some(from));
         window.state_mut().state = driven.state.clone();
         window.run();
         click(&mut window, "Show it");
@@ -396,7 +399,7 @@ fn after_change() {
     window.run();
     assert!(window.query_by_label_contains("Possible leak").is_none());
     window.get_by_label_contains(&format!("Going back to step {from}"));
-    assert!(painted(&window).iter().all(|(words, _)| words != "2 leaks"));
+    assert!(painted(&window).iter().all(|(text, _)| text != "2 leaks"));
 }
 
 /// All painted texts with their rectangles.
@@ -405,8 +408,8 @@ pub(super) fn painted(window: &Window) -> Vec<(String, egui::Rect)> {
         let egui::Shape::Text(text) = &clipped.shape else {
             return None;
         };
-        let words = text.galley.job.text.clone();
-        Some((words, text.visual_bounding_rect()))
+        let sentence = text.galley.job.text.clone();
+        Some((sentence, text.visual_bounding_rect()))
     });
     texts.collect()
 }

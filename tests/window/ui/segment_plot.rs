@@ -34,7 +34,7 @@ fn span() {
     assert_eq!(spans(&state), 0);
     let marked = |state: &arcuate::state::State| {
         let texts = painted(&window(state.clone(), [1920.0, 1080.0]));
-        texts.iter().any(|(words, _)| words == "leak")
+        texts.iter().any(|(text, _)| text == "leak")
     };
     assert!(!marked(&state), "the branch that leaked is left");
     // The same leak again, on the branch that is alive: one leak, however often the user went back from it.
@@ -80,8 +80,8 @@ fn plotted() {
     let window = window(state, [1920.0, 1080.0]);
     let texts = painted(&window);
     let find = |end: &str| {
-        let is = |words: &str| words == end || end != "leak" && words.ends_with(end);
-        let found = texts.iter().filter(|(words, _)| is(words));
+        let is = |text: &str| text == end || end != "leak" && text.ends_with(end);
+        let found = texts.iter().filter(|(text, _)| is(text));
         let found: Vec<_> = found.collect();
         let [(_, rect)] = &*found else {
             panic!("{end}: {found:?}");

@@ -3,13 +3,13 @@
 use super::{Window, click, small_scan, submitted, tracking, window};
 use crate::support::{event_of, saved_event, test};
 use arcuate::jobs::session::{
-    Change, Difference, Entry, Found, RecoverableSession, Missing, Parsed, ReadSession, SessionOutput,
-    SessionRequest, Standing, ResultStorage,
+    Change, Difference, Entry, Found, Missing, Parsed, ReadSession, RecoverableSession,
+    ResultStorage, SessionOutput, SessionRequest, Standing,
 };
 use arcuate::jobs::{Delivery, Outcome, Slot};
 use arcuate::state::sessions::saved;
 use arcuate::state::sessions::{Changed, Opening};
-use arcuate::state::{Action, Effect, UnsavedAction, SessionAction, State, update};
+use arcuate::state::{Action, Effect, SessionAction, State, UnsavedAction, update};
 use egui::{Key, Modifiers};
 use egui_kittest::kittest::Queryable as _;
 use libtest_mimic::Trial;
@@ -212,11 +212,11 @@ fn recovery_in_a_task() {
             assert!(note.height() < 40.0, "{note:?}");
             // A long name is cut, never the sentence about it.
             let shapes = window.output().shapes.iter();
-            let said = shapes.filter(|clipped| match &clipped.shape {
+            let message = shapes.filter(|clipped| match &clipped.shape {
                 egui::Shape::Text(text) => text.galley.text().starts_with("Unsaved: "),
                 _ => false,
             });
-            assert_eq!(said.count(), 1);
+            assert_eq!(message.count(), 1);
             for name in ["Recover", "Discard"] {
                 let button = window.get_by_label(name).rect();
                 assert!(note.contains_rect(button), "{name} {button:?}");

@@ -104,7 +104,7 @@ fn page(window: &Window, heading: &str) -> (Vec<Word>, Vec<f32>) {
     let is = |(text, rect): &&(String, Rect)| text == heading && rect.height() > LARGE;
     let all = painted(window);
     let (_, heading) = all.iter().find(is).expect("the heading");
-    let (mut words, mut bullets) = (Vec::new(), Vec::new());
+    let (mut sentence, mut bullets) = (Vec::new(), Vec::new());
     for clipped in &window.output().shapes {
         // Nothing else is cut where the page begins.
         let inset = heading.left() - clipped.clip_rect.left();
@@ -121,13 +121,13 @@ fn page(window: &Window, heading: &str) -> (Vec<Word>, Vec<f32>) {
                         continue;
                     };
                     let baseline = shape.pos.y + row.pos.y + first.pos.y;
-                    words.push(Word { text, baseline });
+                    sentence.push(Word { text, baseline });
                 }
             }
             _ => {}
         }
     }
-    (words, bullets)
+    (sentence, bullets)
 }
 
 fn lines() {
@@ -218,19 +218,19 @@ fn visits() {
         std::fs::create_dir_all(&dwi).expect("a folder");
         std::fs::write(dwi.join(format!("{name}_dwi.nii.gz")), b"x").expect("written");
     }
-    let asked = || {
+    let requested = || {
         let mut state = State::new(String::new());
         let found = bids::find(folder.path()).expect("a data set");
         state.session.folder = Some(Arc::new(found));
         window(state, [1280.0, 800.0])
     };
     let chosen = |a: &Action| matches!(a, Action::OpenVisit(Some(1)));
-    let mut clicked = asked();
+    let mut clicked = requested();
     click(&mut clicked, "sub-02: diffusion scan");
     assert!(clicked.state().actions.iter().any(chosen));
     assert!(clicked.state().state.session.folder.is_none());
 
-    let mut typed = asked();
+    let mut typed = requested();
     // There is none below the second.
     for key in [Key::ArrowDown, Key::ArrowDown, Key::Enter] {
         assert!(typed.state().state.session.folder.is_some());

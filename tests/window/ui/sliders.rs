@@ -139,13 +139,13 @@ fn given_up() {
 fn range_unit() {
     let window = window(tracking(), [1280.0, 1400.0]);
     let texts = super::segment::painted(&window);
-    let label = texts.iter().find(|(words, _)| words.starts_with("Length"));
-    let (words, label) = label.expect("the row's label");
-    let in_field = |(words, rect): &(String, egui::Rect)| {
-        words.ends_with("mm") && (rect.center().y - label.center().y).abs() < 4.0
+    let label = texts.iter().find(|(text, _)| text.starts_with("Length"));
+    let (text, label) = label.expect("the row's label");
+    let in_field = |(text, rect): &(String, egui::Rect)| {
+        text.ends_with("mm") && (rect.center().y - label.center().y).abs() < 4.0
     };
     assert!(
-        words == "Length, mm" || texts.iter().any(in_field),
+        text == "Length, mm" || texts.iter().any(in_field),
         "{texts:?}"
     );
 }

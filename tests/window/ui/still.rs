@@ -98,8 +98,8 @@ fn figures() {
         }
     }
     for share in [0.0, 0.02, 0.5] {
-        let words = AmongPairs::cheaper_in_row(share);
-        let row = words.clone();
+        let sentence = AmongPairs::cheaper_in_row(share);
+        let row = sentence.clone();
         let harness = Harness::builder().with_size([400.0, 60.0]);
         let harness = harness.with_context_setup(theme::install);
         let window = harness.build_ui(move |ui| {
@@ -110,7 +110,7 @@ fn figures() {
         for clipped in &window.output().shapes {
             painted(&clipped.shape, &mut texts);
         }
-        assert!(texts.contains(&words), "{texts:?}");
+        assert!(texts.contains(&sentence), "{texts:?}");
     }
 }
 
@@ -325,7 +325,7 @@ fn covered() {
         ("Fibres", "Cylinders"),
         ("Mask", "wherever they run"),
     ];
-    let mut held = 0;
+    let mut stored = 0;
     for size in SIZES {
         for start in [weighing(Task::Filter), weighed()] {
             let mut window = window(start, size);
@@ -362,7 +362,7 @@ fn covered() {
                         });
                         // What the choice has taken away cannot stay.
                         let Some(now) = near else { continue };
-                        held += 1;
+                        stored += 1;
                         assert_eq!(now, *before, "{of} below {row} of {name}, {size:?}");
                     }
                 }
@@ -372,7 +372,7 @@ fn covered() {
             }
         }
     }
-    assert!(held > 50, "{held}");
+    assert!(stored > 50, "{stored}");
 }
 
 /// Where the guide's card ends, in every task.
@@ -438,8 +438,8 @@ fn stopped() {
     window.get_by_label("Stopped after 1 iteration: not converged");
     click(&mut window, "Figures of the fit");
     let figure = window.get_by_label_contains("Ended by").accesskit_node();
-    let words = figure.label().or(figure.value());
-    assert_eq!(words.as_deref(), Some("Ended by user, not converged"));
+    let text = figure.label().or(figure.value());
+    assert_eq!(text.as_deref(), Some("Ended by user, not converged"));
     // A run that went on from weights that were there.
     set(&mut state, Ended::Cancelled, 8);
     let window = super::window(state.clone(), SIZES[1]);

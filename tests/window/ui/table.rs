@@ -6,7 +6,9 @@ use crate::support::{Random, Window as Worker, test};
 use arcuate::data::Tractogram;
 use arcuate::io::trx;
 use arcuate::solvers::curves::StopReason;
-use arcuate::state::streamlines::{BundleAction, SameArc, Column, Drawer, StreamlineRules, StreamlineSelection, TableView};
+use arcuate::state::streamlines::{
+    BundleAction, Column, Drawer, SameArc, StreamlineRules, StreamlineSelection, TableView,
+};
 use arcuate::state::{Action, Content, Phase, Task, update};
 use egui::{Key, Modifiers, Role, pos2};
 use egui_kittest::kittest::Queryable as _;

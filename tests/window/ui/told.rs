@@ -42,7 +42,9 @@ fn messages() {
 fn many_messages() {
     let mut state = small_scan();
     for i in 0..7 {
-        state.session.notify(Severity::Error, format!("Trouble {i}"));
+        state
+            .session
+            .notify(Severity::Error, format!("Trouble {i}"));
     }
     state
         .session
@@ -65,7 +67,7 @@ fn bad_path() {
     let missing = folder.path().join("missing");
     let mut window = window(tracking(), [1280.0, 800.0]);
     click(&mut window, "Export…");
-    let told = |window: &mut Window, text: &str| {
+    let reported = |window: &mut Window, text: &str| {
         wait_for(text, || {
             window.run();
             window.query_by_label(text).map(|_| ())
@@ -73,12 +75,12 @@ fn bad_path() {
     };
     type_over(&mut window, missing.join("t.tck").to_str().unwrap());
     let text = format!("There is no folder {}", missing.display());
-    told(&mut window, &text);
+    reported(&mut window, &text);
     let field = window.get_by_role_and_label(egui::Role::TextInput, "Path");
     let kept = field.accesskit_node().value().unwrap_or_default();
     assert!(kept.ends_with("t.tck"), "{kept}");
     type_over(&mut window, folder.path().join("t.nii").to_str().unwrap());
-    told(
+    reported(
         &mut window,
         "Expected a name that ends in .tck, .trk, .trx, .vtk, .vtp",
     );
@@ -190,8 +192,8 @@ fn out_of_reach() {
     let before = window(shot(), [1280.0, 800.0]);
     let mut window = window(unreached(far), [1280.0, 800.0]);
     assert_eq!(controls(&window), controls(&before));
-    let said = window.query_all_by_label_contains("lies outside");
-    assert_eq!(said.count(), 1);
+    let message = window.query_all_by_label_contains("lies outside");
+    assert_eq!(message.count(), 1);
     window.get_by_label("Motor L lies outside the scan: nothing can reach it");
     click(&mut window, "Show it");
     // At the border of the scan that is nearest to it.
@@ -202,9 +204,9 @@ fn out_of_reach() {
     // Inside: how near they come, and where.
     let near = glam::DVec3::new(-21.0 - 12.0, -14.0, 20.0);
     let mut window = super::window(unreached(near), [1280.0, 800.0]);
-    let words = "0 of 8\u{202F}000 rays reach 'Motor L'; 100\u{202F}% left the mask. The nearest of \
+    let text = "0 of 8\u{202F}000 rays reach 'Motor L'; 100\u{202F}% left the mask. The nearest of \
                  those drawn comes within";
-    window.get_by_label_contains(words);
+    window.get_by_label_contains(text);
     click(&mut window, "Show it");
     let crosshair = window.state().state.view.crosshair;
     assert!(

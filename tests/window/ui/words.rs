@@ -122,8 +122,8 @@ fn numbers() {
     assert_eq!(format::significant(1184.2), "1\u{202F}184");
     assert_eq!(format::with_unit("0.71", "mm"), "0.71\u{202F}mm");
     let took = [0.2, 42.4, 999.4, 999.6, 13_362.0].map(format::took);
-    let told = ["1 ms", "42 ms", "999 ms", "1.0 s", "13.4 s"];
-    assert_eq!(took, told.map(|t| t.replace(' ', "\u{202F}")));
+    let reported = ["1 ms", "42 ms", "999 ms", "1.0 s", "13.4 s"];
+    assert_eq!(took, reported.map(|t| t.replace(' ', "\u{202F}")));
     assert_eq!(
         format::spacing(DVec3::new(1.75, 1.75, 2.5)),
         "1.75 × 1.75 × 2.5\u{202F}mm"
@@ -301,13 +301,13 @@ fn remarks() {
     let near = region(3, "Target", Role::Target, middle + DVec3::X * 5.9);
     let apart = region(4, "Target 2", Role::Target, middle + DVec3::X * 6.1);
     let out_of_reach = region(5, "Target 3", Role::Target, far + DVec3::X * 40.0);
-    let said = tracks::remarks(
+    let message = tracks::remarks(
         &[one, two, near, apart, out_of_reach],
         mask,
         "the automatic mask",
     );
-    let [outside, unreachable, overlap] = &said[..] else {
-        panic!("{said:?}");
+    let [outside, unreachable, overlap] = &message[..] else {
+        panic!("{message:?}");
     };
     assert!(
         unreachable
@@ -327,10 +327,10 @@ fn remarks() {
     // Inside the scan's box the mask is what is in the way.
     let empty = Mask::new(mask.grid.clone(), vec![0; mask.inside.len()]);
     let inside = region(6, "Seed 3", Role::Seed, middle);
-    let said = tracks::remarks(&[inside], &empty, "the automatic mask");
-    let said: Vec<&str> = said.iter().map(|r| &*r.text).collect();
+    let message = tracks::remarks(&[inside], &empty, "the automatic mask");
+    let message: Vec<&str> = message.iter().map(|r| &*r.text).collect();
     assert_eq!(
-        said,
+        message,
         ["Seed 3 lies outside the automatic mask: nothing starts there"]
     );
 }
@@ -417,7 +417,11 @@ fn no_start() {
             Suggestion::Nothing,
         ),
         (low_fa, "FA is below 0.15 there", Suggestion::LowerFa),
-        (beyond, "the seeds lie outside the volume", Suggestion::Nothing),
+        (
+            beyond,
+            "the seeds lie outside the volume",
+            Suggestion::Nothing,
+        ),
         (
             walled,
             "the seeds lie outside the mask regions",
@@ -428,7 +432,11 @@ fn no_start() {
             "the seeds lie 75\u{202F}% outside the automatic mask, 25\u{202F}% where FA is below 0.15",
             Suggestion::Nothing,
         ),
-        (no_metric, "no tensor there has a metric", Suggestion::Nothing),
+        (
+            no_metric,
+            "no tensor there has a metric",
+            Suggestion::Nothing,
+        ),
     ] {
         let mut output = sample::output(0);
         output.fates = [0, 0, 0, 0, 0, 9];
@@ -465,13 +473,13 @@ fn found_mask() {
         agreement: 0.81,
         ..firm
     };
-    let told = words::mask::doubtful(&vague).unwrap();
+    let reported = words::mask::doubtful(&vague).unwrap();
     assert!(
-        told.starts_with("The automatic brain mask is doubtful: it changes with the threshold")
+        reported.starts_with("The automatic brain mask is doubtful: it changes with the threshold")
     );
     assert!(
-        told.contains("0.81, expected at least 0.93") && told.contains("1\u{202F}392"),
-        "{told}"
+        reported.contains("0.81, expected at least 0.93") && reported.contains("1\u{202F}392"),
+        "{reported}"
     );
     let hollow = MaskReport {
         holes: 1,
@@ -479,9 +487,9 @@ fn found_mask() {
         largest_hole_ml: 130.0,
         ..firm
     };
-    let told = words::mask::doubt(&hollow).unwrap();
+    let reported = words::mask::doubt(&hollow).unwrap();
     assert!(
-        told.contains("a hole of 130\u{202F}ml was filled (9\u{202F}%"),
-        "{told}"
+        reported.contains("a hole of 130\u{202F}ml was filled (9\u{202F}%"),
+        "{reported}"
     );
 }

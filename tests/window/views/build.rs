@@ -448,13 +448,13 @@ fn many_stopped() {
         };
         scene::scene(state, size).lines[0].tractogram.0.len()
     };
-    let mut asked = update(&mut state, Action::ShowStop(Some(reason)));
+    let mut requested = update(&mut state, Action::ShowStop(Some(reason)));
     assert!(update(&mut state, Action::ToggleCrosshair).is_empty());
     assert_eq!(drawn(&state), COUNT);
-    let Some(Effect::Submit(request)) = asked.pop() else {
+    let Some(Effect::Submit(request)) = requested.pop() else {
         panic!("nothing is asked for")
     };
-    assert_eq!((request.slot(), asked.len()), (STOPPED, 0));
+    assert_eq!((request.slot(), requested.len()), (STOPPED, 0));
     let backend = Backend::choose(&BackendChoice::cpu(Some(1))).unwrap();
     let mut jobs = Jobs::new(backend, Arc::new(|| {}));
     let job = jobs.submit(request);

@@ -308,9 +308,9 @@ fn rectangle() {
                 );
             }
             let thick = high[axis] - low[axis];
-            let wanted = thickness_mm.unwrap_or(spacing[axis]);
+            let requested = thickness_mm.unwrap_or(spacing[axis]);
             assert!(
-                (thick - wanted).abs() <= spacing[axis] + 1e-6,
+                (thick - requested).abs() <= spacing[axis] + 1e-6,
                 "{pane:?}: {thick} mm"
             );
             assert!(low[axis] <= a[axis] && a[axis] <= high[axis]);

@@ -241,9 +241,9 @@ fn pan_moves() {
             let crosshair = hands.state().view.crosshair;
             let from = hands.rect(pane).center();
             let to = from + vec2(31.0, -22.0);
-            let held = hands.world(pane, from);
+            let stored = hands.world(pane, from);
             hands.drag(&[from, from + vec2(5.0, 5.0), to], button, modifiers);
-            near(hands.world(pane, to), held, 1e-6);
+            near(hands.world(pane, to), stored, 1e-6);
             assert_eq!(hands.state().view.crosshair, crosshair);
         }
     }
@@ -566,12 +566,14 @@ fn outlines() {
                 true => hands.fast_drag(&path, LEFT),
                 false => hands.drag(&path, LEFT, Modifiers::NONE),
             }
-            let wanted = hands.take().into_iter().find_map(|a| match a {
-                Action::Bundle(BundleAction::Pick { wanted, .. }) => Some(wanted),
+            let requested = hands.take().into_iter().find_map(|a| match a {
+                Action::Bundle(BundleAction::Pick {
+                    wanted: requested, ..
+                }) => Some(requested),
                 _ => None,
             });
-            let Some(Wanted::Within(outline)) = wanted else {
-                panic!("{pane:?} {fast}: {wanted:?}");
+            let Some(Wanted::Within(outline)) = requested else {
+                panic!("{pane:?} {fast}: {requested:?}");
             };
             assert!(outline.len() >= 4, "{pane:?} {fast}: {outline:?}");
         }

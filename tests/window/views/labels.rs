@@ -70,7 +70,7 @@ fn titles() {
                 .iter()
                 .filter(|(_, r)| rect.contains(r.center()))
                 .collect();
-            let said: String = inside
+            let message: String = inside
                 .iter()
                 .map(|(words, _)| format!("{words} / "))
                 .collect();
@@ -87,13 +87,13 @@ fn titles() {
                 }
             }
             if pane == Pane::Sagittal {
-                assert!(said.contains("x −26.9\u{202F}mm"), "{area:?}: {said}");
+                assert!(message.contains("x −26.9\u{202F}mm"), "{area:?}: {message}");
                 assert!(
-                    said.contains(" left") && said.contains("nose left"),
-                    "{said}"
+                    message.contains(" left") && message.contains("nose left"),
+                    "{message}"
                 );
-                let sides = said.matches("left").count();
-                assert_eq!(sides, 2, "{area:?}: {said}");
+                let sides = message.matches("left").count();
+                assert_eq!(sides, 2, "{area:?}: {message}");
             }
         }
     }

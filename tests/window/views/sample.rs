@@ -9,7 +9,7 @@ use arcuate::state::origin::{Origin, PhantomPart, TensorFit};
 use arcuate::state::session::{CurveKey, CurveParams};
 use arcuate::state::tensors::types::{FitKey, ResidualCache};
 use arcuate::state::{
-    Action, Display, Effect, Layer, CurveResult, Pane, State, Task, Tensors, defaults, update,
+    Action, CurveResult, Display, Effect, Layer, Pane, State, Task, Tensors, defaults, update,
 };
 use arcuate::ui::theme;
 use arcuate::ui::views::{Views, layout};
@@ -122,14 +122,14 @@ pub fn add_live(state: &mut State, output: curves::Output) {
     let fit = state.document.tensors.as_ref().unwrap().origin;
     let recipe = state.document.recipe_from(fit);
     let document = &state.document;
-    let asked = CurveKey {
+    let requested = CurveKey {
         field: document.tensors.as_ref().unwrap().field.id(),
         regions: document.regions.iter().map(|r| (**r).clone()).collect(),
         curves: CurveParams::Streamlines(document.track.clone()),
         coarse: false,
     };
     state.session.live = Some(CurveResult {
-        asked,
+        asked: requested,
         output: Arc::new(output),
         coarse: false,
         seeds: 100,

@@ -69,17 +69,17 @@ fn scene_camera() {
     assert!(!hands.state().view.moving, "settled");
 
     let world = hands.state().view.camera.focus;
-    let held = hands.scene_screen(world);
+    let stored = hands.scene_screen(world);
     let middle = PointerButton::Middle;
     hands.drag(
-        &[held, held + vec2(15.0, 4.0), held + vec2(28.0, -9.0)],
+        &[stored, stored + vec2(15.0, 4.0), stored + vec2(28.0, -9.0)],
         middle,
         Modifiers::NONE,
     );
     let now = hands.scene_screen(world);
     assert!(
-        now.distance(held + vec2(28.0, -9.0)) < 0.5,
-        "{now:?} {held:?}"
+        now.distance(stored + vec2(28.0, -9.0)) < 0.5,
+        "{now:?} {stored:?}"
     );
     assert!(hands.state().history.undo_label().is_none());
 }

@@ -140,12 +140,13 @@ fn bars() {
     });
     let texts: Vec<_> = texts.collect();
     for (pane, place) in panes {
-        let wanted: &[&str] = match pane {
+        let requested: &[&str] = match pane {
             Pane::Scene => &["R–L", "Kept · CM", "Kept 2 · CM"],
             _ => &["Kept · CM"],
         };
-        for name in wanted {
-            let there = |(words, rect): &(&str, Rect)| words == name && place.contains_rect(*rect);
+        for name in requested {
+            let there =
+                |(sentence, rect): &(&str, Rect)| sentence == name && place.contains_rect(*rect);
             assert!(texts.iter().any(there), "{name} in {pane:?}: {texts:?}");
         }
     }
@@ -211,7 +212,7 @@ fn fixed() {
     window.act(Action::Segment(SegmentAction::Sphere(sphere)));
     window.state.view.crosshair = sphere.centre;
     window.state.view.layout = Layout::Grid;
-    let words = |state: &State| {
+    let sentence = |state: &State| {
         let area = Rect::from_min_size(pos2(0.0, 0.0), SIZE);
         let panes = layout::panes(Layout::Grid, Pane::Axial, area, 1.0);
         let (_, rect) = panes.into_iter().find(|p| p.0 == Pane::Axial).expect("it");
@@ -230,7 +231,7 @@ fn fixed() {
         });
         texts.filter(|t| t.starts_with("Fixed ·")).count()
     };
-    assert_eq!(words(&window.state), 0, "it can be moved");
+    assert_eq!(sentence(&window.state), 0, "it can be moved");
     window.act(Action::Segment(SegmentAction::Step));
-    assert_eq!(words(&window.state), 1);
+    assert_eq!(sentence(&window.state), 1);
 }

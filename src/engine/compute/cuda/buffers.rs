@@ -76,8 +76,8 @@ impl Buffers {
     }
 
     /// Frees buffers that nobody uses, until they make up `wanted` bytes; false if there was none.
-    pub fn evict(&self, wanted: u64) -> bool {
-        let gone = self.kept().evict(wanted, unused);
+    pub fn evict(&self, requested: u64) -> bool {
+        let gone = self.kept().evict(requested, unused);
         !gone.is_empty()
     }
 }

@@ -135,8 +135,8 @@ impl Device {
 
     /// Bytes free at this moment, and all.
     pub fn memory(&self) -> Result<(u64, u64), Error> {
-        let asked = self.stream.context().mem_get_info();
-        let (free, total) = self.check("asking for its memory", asked)?;
+        let requested = self.stream.context().mem_get_info();
+        let (free, total) = self.check("asking for its memory", requested)?;
         Ok((free as u64, total as u64))
     }
 
@@ -208,11 +208,11 @@ impl Device {
         let mut settled = false;
         loop {
             let (free, _) = self.memory()?;
-            let wanted = bytes.saturating_add(RESERVE);
-            if wanted <= free {
+            let requested = bytes.saturating_add(RESERVE);
+            if requested <= free {
                 return Ok(());
             }
-            let evicted = self.buffers.evict(wanted - free);
+            let evicted = self.buffers.evict(requested - free);
             if !evicted && settled {
                 return Err(Error::OutOfMemory {
                     what: what.to_owned(),

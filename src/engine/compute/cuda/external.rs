@@ -68,7 +68,7 @@ impl Device {
             address: 0,
             bytes,
         };
-        let wanted = sys::CUDA_EXTERNAL_MEMORY_BUFFER_DESC {
+        let requested = sys::CUDA_EXTERNAL_MEMORY_BUFFER_DESC {
             offset: 0,
             size: bytes,
             flags: 0,
@@ -76,7 +76,7 @@ impl Device {
         };
         // SAFETY: the memory was imported just now; its drop unmakes what was made, whatever fails.
         let mapped = unsafe {
-            sys::cuExternalMemoryGetMappedBuffer(&mut shared.address, shared.memory, &wanted)
+            sys::cuExternalMemoryGetMappedBuffer(&mut shared.address, shared.memory, &requested)
         };
         self.check(WHAT, mapped.result())?;
         Ok(shared)

@@ -60,9 +60,9 @@ pub fn device_count() -> Result<usize, Error> {
     }
     let mut version = 0;
     // SAFETY: the function is there and writes one int; it may be called before cuInit.
-    let asked = unsafe { sys::cuDriverGetVersion(&mut version) };
+    let requested = unsafe { sys::cuDriverGetVersion(&mut version) };
     // A toolkit's stand-in for the library answers every call with an error.
-    if asked == CUresult::CUDA_ERROR_STUB_LIBRARY {
+    if requested == CUresult::CUDA_ERROR_STUB_LIBRARY {
         return Err(Error::NoDriver);
     }
     if version < LEAST_VERSION {

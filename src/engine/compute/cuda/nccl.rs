@@ -76,10 +76,10 @@ impl Functions {
             return Ok(());
         }
         // SAFETY: any number has words, a text that is never freed.
-        let words = unsafe { CStr::from_ptr((self.words)(answer)) };
+        let text = unsafe { CStr::from_ptr((self.words)(answer)) };
         Err(Error::Driver {
             doing: DOING.to_owned(),
-            why: format!("NCCL: {}", words.to_string_lossy()),
+            why: format!("NCCL: {}", text.to_string_lossy()),
         })
     }
 }
@@ -135,7 +135,7 @@ impl Group {
         let comms = self.comms.lock().unwrap_or_else(PoisonError::into_inner);
         // SAFETY: takes nothing; what it begins is ended below, also where something fails between.
         self.functions.check(unsafe { (self.functions.begin)() })?;
-        let mut told = Ok(());
+        let mut reported = Ok(());
         for ((buffer, stream), comm) in buffers.iter_mut().zip(&self.streams).zip(comms.iter()) {
             let at = buffer.device_ptr_mut(stream).0 as *mut c_void;
             // SAFETY: the buffer has `count` floats on the card of the communicator and the stream, in whose line
@@ -144,10 +144,10 @@ impl Group {
                 let stream = stream.cu_stream().cast();
                 (self.functions.all_reduce)(at, at, count, FLOAT32, SUM, *comm, stream)
             };
-            told = told.and(self.functions.check(answer));
+            reported = reported.and(self.functions.check(answer));
         }
         // SAFETY: as above.
-        told.and(self.functions.check(unsafe { (self.functions.end)() }))
+        reported.and(self.functions.check(unsafe { (self.functions.end)() }))
     }
 }
 

@@ -49,9 +49,9 @@ impl Transfer {
 
     /// Sorts and clamps the points; too few or none that are numbers become a ramp.
     pub fn new(points: &[(f32, f32)], colours: Colours) -> Self {
-        let sound = |p: &&(f32, f32)| p.0.is_finite() && p.1.is_finite();
+        let valid = |p: &&(f32, f32)| p.0.is_finite() && p.1.is_finite();
         let clamped = |p: &(f32, f32)| (p.0.clamp(0.0, 1.0), p.1.clamp(0.0, 1.0));
-        let mut points: Vec<_> = points.iter().filter(sound).map(clamped).collect();
+        let mut points: Vec<_> = points.iter().filter(valid).map(clamped).collect();
         points.sort_by(|a, b| a.0.total_cmp(&b.0));
         points.truncate(Self::MOST);
         if points.len() < Self::FEWEST {

@@ -181,9 +181,9 @@ pub(super) fn folder_of(file: &Path) -> &Path {
 /// Removes what killed processes left beside a file: temporary files of ours that nobody has written to
 /// for a day. Folders stay, since one of them can hold what a power cut was about to replace. What
 /// cannot be removed, or is not ours, stays as well.
-fn sweep(beside: &Path) {
+fn sweep(adjacent: &Path) {
     static DONE: Mutex<BTreeSet<PathBuf>> = Mutex::new(BTreeSet::new());
-    let folder = folder_of(beside);
+    let folder = folder_of(adjacent);
     // Once a folder: it may hold very many files.
     let first = DONE
         .lock()

@@ -6,7 +6,7 @@ use super::super::gradients::{self, Rows, TableFiles};
 use super::super::stored::{Pixel, Stored};
 use super::super::words::counted;
 use super::super::{
-    Error, Remark, Reading, atomic, colours, detect, disk, image, in_world, label_table, misnamed,
+    Error, Reading, Remark, atomic, colours, detect, disk, image, in_world, label_table, misnamed,
     moved_grid, nifti, nrrd, with_extension,
 };
 use crate::compute::Control;
@@ -34,17 +34,17 @@ pub fn plan(
     input: &Path,
     output: &Path,
     format: Format,
-    told: &Reading,
+    reported: &Reading,
     control: &Control,
 ) -> Result<Image, Error> {
     let named = detect(input)?;
     let read = image::stored(input, control);
     let (mut stored, mut info) = read.map_err(|e| misnamed(input, named, e))?;
-    let labels = colours::of_stored(input, &stored, &mut info, told)?;
+    let labels = colours::of_stored(input, &stored, &mut info, reported)?;
     let labels = labels.filter(|l| !l.table.is_empty());
     let (mut gradients, mut losses) = table(input, &stored);
     let own = stored.grid.clone();
-    let moved = match &told.affine {
+    let moved = match &reported.affine {
         Some(by) => {
             let by = in_world(by, Some(&own), control)?;
             Some(Arc::new(moved_grid(input, &own, by)?))
@@ -87,7 +87,7 @@ pub fn plan(
     if gradients.is_none() && stored.frames > 1 {
         notes.extend(foreign_table(input, output).map(Remark::from));
     }
-    let in_place = told.affine.is_none() && shares_table(input, output);
+    let in_place = reported.affine.is_none() && shares_table(input, output);
     Ok(Image {
         stored,
         labels,
@@ -155,8 +155,8 @@ fn holds(stored: &Stored, volume: &Volume) -> bool {
     let mut values = volume.values.iter();
     let mut same = matches!(stored.pixel, Pixel::Number(_));
     stored.each(|value, _| {
-        let held = values.next().copied();
-        same &= held.is_some_and(|v| v == value as f32 || (v.is_nan() && value.is_nan()));
+        let owned = values.next().copied();
+        same &= owned.is_some_and(|v| v == value as f32 || (v.is_nan() && value.is_nan()));
     });
     same && values.next().is_none()
 }
@@ -243,8 +243,8 @@ impl Image {
         command: &str,
         control: &Control,
     ) -> Result<(String, Vec<PathBuf>), Error> {
-        let beside = self.beside(output);
-        if let Some((there, what)) = beside.iter().find(|(path, _)| !replace && path.exists()) {
+        let adjacent = self.beside(output);
+        if let Some((there, what)) = adjacent.iter().find(|(path, _)| !replace && path.exists()) {
             return Err(Error::unsupported(
                 there,
                 format!("a file that is there already, which {what} would replace"),
@@ -252,7 +252,7 @@ impl Image {
             ));
         }
         // Before the long work.
-        for (path, _) in &beside {
+        for (path, _) in &adjacent {
             atomic::check_file(path)?;
         }
         let mut files = vec![match self.format {
@@ -278,7 +278,7 @@ impl Image {
             (1, None) => format!("an image in {values}"),
             _ => format!("an image of {volumes} in {values}"),
         };
-        let paths = beside.into_iter().map(|(path, _)| path);
+        let paths = adjacent.into_iter().map(|(path, _)| path);
         Ok((
             what,
             std::iter::once(output.to_owned()).chain(paths).collect(),

@@ -166,10 +166,10 @@ pub(super) fn stored(path: &Path, control: &Control) -> Result<(Stored, SpaceInf
     let mut file = begin(path, control)?;
     let pixel = file.header.voxel_type.pixel();
     let voxels: usize = file.header.dims.iter().product();
-    let words = voxels * (pixel.bytes() / pixel.word_bytes());
+    let text = voxels * (pixel.bytes() / pixel.word_bytes());
     let (big_endian, before) = (file.header.big_endian, file.header.vox_offset);
     let word = pixel.word_bytes();
-    let bytes = super::voxels::bytes(&mut file.source, word, big_endian, words, before)?;
+    let bytes = super::voxels::bytes(&mut file.source, word, big_endian, text, before)?;
     file.end()?;
     let Begun {
         header, grid, info, ..

@@ -35,9 +35,9 @@ pub fn keys(b_values: &[f64], directions: &[DVec3], file_from_world: DMat3) -> S
 
 /// `None` where there are none.
 pub fn of(path: &Path, header: &Header) -> Result<Option<Rows>, Error> {
-    let value = |wanted: &str| {
+    let value = |requested: &str| {
         let mut pairs = header.pairs.iter();
-        let found = pairs.find(|(key, _)| key.eq_ignore_ascii_case(wanted));
+        let found = pairs.find(|(key, _)| key.eq_ignore_ascii_case(requested));
         found.map(|(_, value)| value.as_str())
     };
     let Some(b) = value("DWMRI_b-value") else {

@@ -279,9 +279,9 @@ pub fn check(
     }
     for companion in &entry.beside {
         let name = Path::new(&companion.path).file_name().unwrap_or_default();
-        let beside = path.with_file_name(name);
+        let adjacent = path.with_file_name(name);
         let name = name.to_string_lossy().into_owned();
-        match check_one(&beside, companion, Some(&name), strict, control)? {
+        match check_one(&adjacent, companion, Some(&name), strict, control)? {
             Standing::Same => {}
             Standing::Missing(Missing::Gone) => {
                 return Ok(Standing::Changed(Change {

@@ -13,8 +13,8 @@ pub(super) use write::renamed;
 pub use write::save;
 
 use super::atomic::Unlike;
-use super::streamlines::{FibreInfo, free_name};
 use super::file_bytes::FileBytes;
+use super::streamlines::{FibreInfo, free_name};
 use super::{Error, streamlines};
 use crate::compute::Control;
 use crate::data::tractogram::column_name;

@@ -15,8 +15,8 @@ mod write;
 pub(super) use write::renamed;
 pub use write::{means_folder, save};
 
-use super::streamlines::{FibreInfo, MOST_LISTS, free_name};
 use super::numbers::Type;
+use super::streamlines::{FibreInfo, MOST_LISTS, free_name};
 use super::words::counted;
 use super::{Error, Expected, disk, json};
 use crate::compute::Control;
@@ -194,7 +194,7 @@ pub fn read(path: &Path, control: &Control) -> Result<(Tractogram, FibreInfo), E
     let (first, rest): (Vec<_>, Vec<_>) = named.into_iter().partition(|(_, name)| {
         name.folder.is_empty() && ["positions", "offsets"].contains(&name.name)
     });
-    let called = |wanted| first.iter().filter(move |(_, name)| name.name == wanted);
+    let called = |requested| first.iter().filter(move |(_, name)| name.name == requested);
     // Before the rest: they prove that there are as many as the header says.
     let (points, offsets) = rayon::join(
         || last(called("positions").map(|(part, name)| arrays.points_of(part, name))),
@@ -214,11 +214,11 @@ pub fn read(path: &Path, control: &Control) -> Result<(Tractogram, FibreInfo), E
         tractogram.groups.insert(name, members);
     }
     tractogram.grid = grid(&header, &mut info).map(Arc::new);
-    for (name, words) in header[CODES].as_object().into_iter().flatten() {
-        let words = words.as_array().into_iter().flatten();
-        let words = words.map(|w| w.as_str().unwrap_or_default().to_owned());
+    for (name, text) in header[CODES].as_object().into_iter().flatten() {
+        let text = text.as_array().into_iter().flatten();
+        let text = text.map(|w| w.as_str().unwrap_or_default().to_owned());
         if tractogram.per_streamline.contains_key(name) {
-            tractogram = tractogram.with_codes(name, words.collect::<Vec<_>>());
+            tractogram = tractogram.with_codes(name, text.collect::<Vec<_>>());
         }
     }
     info.check(&tractogram, None);
@@ -425,12 +425,12 @@ impl<'a> Arrays<'a> {
         if offsets.len() == self.lines {
             offsets.push(self.vertices as u64);
         }
-        let sound = offsets.first() == Some(&0)
+        let valid = offsets.first() == Some(&0)
             && offsets
                 .last()
                 .is_some_and(|&end| end <= self.vertices as u64)
             && offsets.windows(2).all(|w| w[0] <= w[1]);
-        if name.columns != 1 || Some(offsets.len()) != self.lines.checked_add(1) || !sound {
+        if name.columns != 1 || Some(offsets.len()) != self.lines.checked_add(1) || !valid {
             return Err(wrong(format!(
                 "{} offsets of other streamlines",
                 offsets.len()

@@ -1,8 +1,8 @@
 //! The parts of a TRX: members of a zip archive, or files of a folder.
 
+use super::super::file_bytes::{self, FileBytes};
 use super::super::numbers::Type;
 use super::super::source::{Source, most_unpacked, too_expanded};
-use super::super::file_bytes::{self, FileBytes};
 use super::super::{Error, disk};
 use crate::compute::Control;
 use crate::data::Shared;

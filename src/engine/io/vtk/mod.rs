@@ -9,8 +9,8 @@ mod write;
 
 pub use write::save;
 
-use super::streamlines::FibreInfo;
 use super::polydata::{Array, Order, Polydata};
+use super::streamlines::FibreInfo;
 use super::{Error, Space};
 use crate::compute::Control;
 use crate::data::Tractogram;
@@ -21,13 +21,13 @@ use std::path::Path;
 /// space of files that do not name it.
 pub fn read(
     path: &Path,
-    told: Option<Space>,
+    reported: Option<Space>,
     control: &Control,
 ) -> Result<(Tractogram, FibreInfo), Error> {
     let mut cursor = Cursor::open(path, control)?;
     let mut info = FibreInfo::default();
     let polydata = parse(&mut cursor, &mut info)?;
-    let tractogram = polydata.tractogram(path, cursor.length, told, &mut info)?;
+    let tractogram = polydata.tractogram(path, cursor.length, reported, &mut info)?;
     Ok((tractogram, info))
 }
 

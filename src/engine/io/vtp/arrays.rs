@@ -6,7 +6,7 @@ use super::super::Error;
 use super::super::numbers::Type;
 use super::super::polydata::words_as;
 use super::super::source::{CHUNK_BYTES, Source, most_unpacked, too_expanded};
-use super::super::{length_of, file_bytes};
+use super::super::{file_bytes, length_of};
 use crate::compute::Control;
 use base64::Engine as _;
 use base64::alphabet;
@@ -294,12 +294,12 @@ impl<'a> Unpacker<'a> {
     /// An array's bytes.
     pub fn held(&mut self, encoding: Encoding, number: Type) -> Result<Held, Error> {
         let of_text = matches!(encoding, Encoding::Ascii(_));
-        let held = match encoding {
+        let stored = match encoding {
             Encoding::Raw(raw) if !self.zlib => self.raw(raw)?,
             _ => Held::Bytes(self.bytes(encoding, number)?),
         };
         if !(self.zlib || of_text) {
-            let left = self.plain.checked_sub(held.length() as u64);
+            let left = self.plain.checked_sub(stored.length() as u64);
             self.plain = left.ok_or_else(|| {
                 Error::malformed(
                     self.path,
@@ -308,7 +308,7 @@ impl<'a> Unpacker<'a> {
                 )
             })?;
         }
-        Ok(held)
+        Ok(stored)
     }
 
     /// The raw bytes behind their length, not compressed.

@@ -9,9 +9,9 @@ mod write;
 
 pub use write::save;
 
-use super::streamlines::FibreInfo;
 use super::numbers::Type;
 use super::polydata::{Array, Polydata};
+use super::streamlines::FibreInfo;
 use super::{Error, Space};
 use crate::compute::Control;
 use crate::data::Tractogram;
@@ -24,14 +24,14 @@ use std::path::Path;
 /// space of files that do not name it.
 pub fn read(
     path: &Path,
-    told: Option<Space>,
+    reported: Option<Space>,
     control: &Control,
 ) -> Result<(Tractogram, FibreInfo), Error> {
     let text = Text::read(path, control)?;
     let length = text.length;
     let mut info = FibreInfo::default();
     let polydata = parse(path, text, control)?;
-    let tractogram = polydata.tractogram(path, length, told, &mut info)?;
+    let tractogram = polydata.tractogram(path, length, reported, &mut info)?;
     Ok((tractogram, info))
 }
 

@@ -194,8 +194,8 @@ impl MultiDeviceOperator {
 
     /// A x of each part, of which becomes what `finish` says.
     fn forward(&self, each: impl Iterator<Item = (u64, Finish)>) -> Result<(), cuda::Error> {
-        let held = &mut *self.held();
-        let parts = self.parts.iter().zip(&mut held.buffers);
+        let stored = &mut *self.held();
+        let parts = self.parts.iter().zip(&mut stored.buffers);
         for ((part, buffers), (x, finish)) in parts.zip(each) {
             part.forward(buffers, x, finish)?;
         }

@@ -91,7 +91,7 @@ impl Model {
         const LEAST_SHAPE: f64 = 0.01;
         let say = |sentence: String| Err(Error::Input(sentence));
         // In mm²/s nothing in a head is faster than 0.01: most likely another unit.
-        let sound = |d: f64| d > 0.0 && d <= 0.01;
+        let valid = |d: f64| d > 0.0 && d <= 0.01;
         let along = match &self.intra {
             Intra::Stick { along }
             | Intra::Cylinders { along, .. }
@@ -101,7 +101,7 @@ impl Model {
         let each = self.extra.iter().flat_map(|z| [z.along, z.across]);
         let all = along.into_iter().chain(each).chain(self.free.clone());
         for d in all {
-            if !sound(d) {
+            if !valid(d) {
                 return say(format!(
                     "A diffusivity is {} mm²/s, expected above 0 and at most 0.01; water in tissue has \
                      about 0.0017",

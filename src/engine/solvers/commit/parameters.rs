@@ -2,7 +2,7 @@
 
 use super::cylinder::Gamma;
 use super::model::{Intra, Model, Zeppelin};
-use super::operator::{Precision, OperatorKind};
+use super::operator::{OperatorKind, Precision};
 use super::samples::Switches;
 use super::solver::Stop;
 use crate::parameters::{

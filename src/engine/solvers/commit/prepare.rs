@@ -4,7 +4,7 @@ use super::cuda::MultiDeviceOperator;
 use super::cylinder::Timing;
 use super::dictionary::{Dictionary, Options, estimate};
 use super::model::{Intra, Responses};
-use super::operator::{Operator, Shape, OperatorKind};
+use super::operator::{Operator, OperatorKind, Shape};
 use super::parameters::Params;
 use super::samples::{Samples, Switches, anisotropic};
 use super::solver::Metric;
@@ -219,7 +219,12 @@ impl Inputs<'_> {
         MemoryDemand {
             segments: estimate.segments,
             bytes: estimate.bytes + vectors,
-            on_card: MultiDeviceOperator::needs(estimate.segments, shape, samples.shells.len(), devices),
+            on_card: MultiDeviceOperator::needs(
+                estimate.segments,
+                shape,
+                samples.shells.len(),
+                devices,
+            ),
         }
     }
 }

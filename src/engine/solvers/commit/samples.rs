@@ -169,11 +169,11 @@ impl Samples {
         let n = scan.grid.voxel_count();
         let usable = |voxel: usize| {
             let inside = mask.is_none_or(|m| m.inside[voxel] != 0);
-            let sound = |sample: usize| {
+            let valid = |sample: usize| {
                 let mut volumes = self.volumes(sample).iter();
                 volumes.all(|&v| scan.frame(v)[voxel].is_finite())
             };
-            inside && (0..self.count()).all(sound) && self.at_b0(scan, voxel) > 0.0
+            inside && (0..self.count()).all(valid) && self.at_b0(scan, voxel) > 0.0
         };
         (0..n)
             .into_par_iter()

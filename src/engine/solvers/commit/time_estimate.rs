@@ -4,7 +4,7 @@ use super::cuda::Load;
 use super::model::Intra;
 use super::operator::{Counted, OperatorKind, Work};
 use super::parameters::Params;
-use super::prepare::{MemoryDemand, Inputs};
+use super::prepare::{Inputs, MemoryDemand};
 use super::samples::Samples;
 use crate::compute::Backend;
 use crate::data::Mask;

@@ -58,8 +58,8 @@ impl Connectome {
 
     /// Marks of the streamlines of a pair.
     pub fn members(&self, row: usize, column: usize) -> Vec<bool> {
-        let wanted = [row.min(column) as u32, row.max(column) as u32];
-        self.pairs.iter().map(|pair| *pair == wanted).collect()
+        let requested = [row.min(column) as u32, row.max(column) as u32];
+        self.pairs.iter().map(|pair| *pair == requested).collect()
     }
 }
 

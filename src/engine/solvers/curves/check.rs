@@ -25,7 +25,7 @@ pub fn check(field: &TensorField, regions: &[Region], params: &Params) -> Result
         ));
     }
     for region in regions {
-        let sound = match &*region.shape {
+        let valid = match &*region.shape {
             Shape::Sphere { centre, radius_mm } => {
                 centre.is_finite() && *radius_mm > 0.0 && radius_mm.is_finite()
             }
@@ -34,7 +34,7 @@ pub fn check(field: &TensorField, regions: &[Region], params: &Params) -> Result
             }
             Shape::Mask(mask) => region.role != Role::Seed || mask.inside.iter().any(|v| *v != 0),
         };
-        if !sound {
+        if !valid {
             return Err(format!(
                 "The region \"{}\" is empty, expected a volume; enlarge or remove it",
                 region.name

@@ -1,7 +1,7 @@
 //! Curves of many parts, put together as one output in the order of the parts.
 
 use super::regions::RegionTests;
-use super::{SeedOutcome, Output, StopReason};
+use super::{Output, SeedOutcome, StopReason};
 use crate::compute::memory::{self, Shortage, zeroed};
 use crate::data::Tractogram;
 use bytemuck::Pod;
@@ -76,7 +76,11 @@ const GATHER: &str = "Putting the curves together";
 
 /// One output in the order of the parts, whose curves have a connectivity measure if they are `measured`; needs
 /// the backend's threads installed.
-pub fn gather(parts: Vec<JoinedCurves>, gates: &RegionTests, measured: bool) -> Result<Output, Shortage> {
+pub fn gather(
+    parts: Vec<JoinedCurves>,
+    gates: &RegionTests,
+    measured: bool,
+) -> Result<Output, Shortage> {
     let lines = parts.iter().flat_map(|p| [&p.kept, &p.missed]);
     let bytes = |l: &CurvePart| 16 * l.points.len() as u64 + 28 * l.count() as u64;
     memory::claim(GATHER, lines.map(bytes).sum())?;
@@ -133,9 +137,9 @@ fn tractogram(parts: Vec<CurvePart>, with_targets: bool, measured: bool) -> Trac
         .with_per_streamline("stop_start", start)
         .with_per_streamline("stop_end", end)
         .with_per_streamline("seed", seed);
-    let words: Arc<[String]> = StopReason::ALL.map(|r| r.words().to_owned()).into();
+    let text: Arc<[String]> = StopReason::ALL.map(|r| r.words().to_owned()).into();
     for name in ["stop_start", "stop_end"] {
-        tractogram = tractogram.with_codes(name, words.clone());
+        tractogram = tractogram.with_codes(name, text.clone());
     }
     if let Some(target) = target {
         tractogram = tractogram.with_per_streamline("target", target);

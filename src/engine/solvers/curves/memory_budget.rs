@@ -1,6 +1,6 @@
 //! Whether results fit in the host's memory, asked while they come.
 
-use super::collect::{JoinedCurves, CurvePart};
+use super::collect::{CurvePart, JoinedCurves};
 use crate::compute::memory::size;
 use crate::compute::{Cancelled, Control};
 use crate::data::words::large_count;

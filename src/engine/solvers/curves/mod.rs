@@ -32,7 +32,7 @@ pub(super) mod spline;
 pub(super) use check::check;
 pub use composite::{DeflectionParts, SeedingKind, SeedingParts};
 pub use integrate::{DirectionField, step};
-pub use output::{SeedOutcome, Output, Starts, StopReason};
+pub use output::{Output, SeedOutcome, Starts, StopReason};
 pub use parameters::{
     DEFAULT_REPETITIONS, Deflection, Integrator, Interpolation, Match, Params, Seeding,
 };

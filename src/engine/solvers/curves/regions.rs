@@ -1,6 +1,6 @@
 //! Where a streamline meets the regions, exactly on its segments.
 
-use super::{SeedOutcome, Match, Params, StopReason};
+use super::{Match, Params, SeedOutcome, StopReason};
 use crate::data::{Grid, Mask, Region, Role, Shape};
 use glam::{DVec3, I64Vec3};
 

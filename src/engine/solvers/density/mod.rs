@@ -125,8 +125,8 @@ fn count(
     const PIECE: usize = 64;
     let n = grid.voxel_count();
     let visits = params.measure == Measure::Visits;
-    let zeros = |wanted: bool| -> Vec<AtomicU64> {
-        let n = if wanted { n } else { 0 };
+    let zeros = |requested: bool| -> Vec<AtomicU64> {
+        let n = if requested { n } else { 0 };
         (0..n).map(|_| AtomicU64::new(0)).collect()
     };
     let sums = Sums {

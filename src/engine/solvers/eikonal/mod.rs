@@ -299,8 +299,8 @@ fn check(prepared: &Prepared, sources: &[Arc<Source>], params: &Params) -> Resul
         ));
     }
     if let Some(schedule) = params.schedule {
-        let sound = schedule.brick.iter().all(|n| (1..=8).contains(n));
-        if !sound || schedule.inner == 0 || schedule.one_in == 0 {
+        let valid = schedule.brick.iter().all(|n| (1..=8).contains(n));
+        if !valid || schedule.inner == 0 || schedule.one_in == 0 {
             return Err(format!(
                 "Found the schedule {schedule:?}, expected bricks of 1 to 8 voxels and counts from 1; \
                  leave it out"

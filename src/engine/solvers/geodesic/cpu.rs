@@ -3,8 +3,8 @@
 
 use super::field::{Cubic, Sampler, Trilinear};
 use super::follow::Follow;
+use super::half_ray::{HalfRayRules, RayHalves};
 use super::join;
-use super::half_ray::{RayHalves, HalfRayRules};
 use super::ray_metric::RayMetric;
 use super::start::{Rays, Start, starts};
 use super::{Form, Output, Params, paper};
@@ -84,13 +84,13 @@ pub fn rays(
         Ok((seed, at, starts(medium, gates, params, at)))
     };
     let each = (0..seeds.len()).into_par_iter().with_min_len(64);
-    let begun: Vec<_> = each.map(begin).collect::<Result<_, Cancelled>>()?;
+    let started: Vec<_> = each.map(begin).collect::<Result<_, Cancelled>>()?;
     let mut rays = Rays {
         starts: Vec::with_capacity(seeds.len() * directions),
         seeds: Vec::with_capacity(seeds.len() * directions),
     };
     let mut no_start = 0;
-    for (seed, at, found) in begun {
+    for (seed, at, found) in started {
         let Some(found) = found else {
             no_start += directions as u64;
             continue;
@@ -165,13 +165,13 @@ impl Job<'_> {
         self.control.check()?;
         let directions = self.params.directions.count();
         let mut joined = JoinedCurves::new(self.gates);
-        let mut begun: Vec<(usize, [f32; 3])> = Vec::new();
+        let mut started: Vec<(usize, [f32; 3])> = Vec::new();
         let mut all: Vec<Start> = Vec::new();
         for seed in range {
             let at = self.seeds.point(seed);
             match starts(self.medium, self.gates, self.params, at) {
                 Some(starts) => {
-                    begun.push((seed, at));
+                    started.push((seed, at));
                     all.extend(starts);
                 }
                 None => joined.no_start(directions as u64),
@@ -180,7 +180,7 @@ impl Job<'_> {
         let halves = follow(&all)?;
         let rules = join::Rules::new(self.gates, &self.params.walk);
         let senses = senses(rules.both_ways);
-        for (i, (seed, at)) in begun.into_iter().enumerate() {
+        for (i, (seed, at)) in started.into_iter().enumerate() {
             for direction in 0..directions {
                 let ray = seed * directions + direction;
                 let first = (i * directions + direction) * senses;

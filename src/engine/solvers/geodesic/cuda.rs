@@ -15,7 +15,7 @@ use batch::Summary;
 pub use prepare::prepare;
 
 use super::half_ray::HalfRayRules;
-use super::ray_metric::{RayMetric, Precision};
+use super::ray_metric::{Precision, RayMetric};
 use super::start::{Rays, Start};
 use super::{Form, Output, Params, cpu};
 use crate::compute::cuda::{self, Device};
@@ -205,17 +205,17 @@ fn made(
     device: &Device,
     medium: &RayMetric,
     kernel: &str,
-    words: usize,
+    text: usize,
     shape: [usize; 3],
     records: &CudaSlice<u32>,
 ) -> Result<CudaSlice<u32>, cuda::Error> {
     let count: usize = shape.iter().product();
     device.needs(
-        (4 * words * count) as u64,
+        (4 * text * count) as u64,
         "tensors ready for rays",
         LARGE_FIELD,
     )?;
-    let mut made = device.alloc_zeros::<u32>(words * count)?;
+    let mut made = device.alloc_zeros::<u32>(text * count)?;
     let kernel = device.kernel(kernels::GEODESIC, kernel)?;
     let launch = LaunchConfig {
         grid_dim: ((count as u32).div_ceil(BLOCK), 1, 1),

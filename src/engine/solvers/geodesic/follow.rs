@@ -1,7 +1,7 @@
 //! Follows many half rays, eight at a time: a lane whose ray stopped takes the next.
 
 use super::field::{ALL_LANES, Cells, Lane, Sampler, Slope, Vector};
-use super::half_ray::{RayHalves, HalfRay, HalfRayRules, Step};
+use super::half_ray::{HalfRay, HalfRayRules, RayHalves, Step};
 use super::start::Start;
 use crate::compute::simd::Kernel;
 use crate::compute::{Cancelled, Control};

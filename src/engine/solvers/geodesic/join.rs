@@ -4,7 +4,7 @@ use super::half_ray::{RayHalf, RayHalves, measure};
 use crate::solvers::curves::collect::{JoinedCurves, MISSED_EVERY};
 use crate::solvers::curves::half_queue::senses;
 use crate::solvers::curves::regions::RegionTests;
-use crate::solvers::curves::{SeedOutcome, Params, StopReason};
+use crate::solvers::curves::{Params, SeedOutcome, StopReason};
 
 /// Whether a ray that missed is: by its number, so that the choice does not depend on the others,
 /// scattered over it, so that no direction of the fan is preferred.

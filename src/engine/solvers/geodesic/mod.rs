@@ -39,19 +39,19 @@ mod cuda;
 mod directions;
 mod field;
 mod follow;
-mod join;
 mod half_ray;
-mod ray_metric;
+mod join;
 mod paper;
 mod parameters;
 mod rank;
+mod ray_metric;
 mod start;
 
 pub use composite::{DirectionKind, DirectionParts, SharpeningParts};
-pub use ray_metric::{RayMetric, Precision, Sharpening};
 pub use paper::{PAIRS, christoffel};
 pub use parameters::{DEFAULT_ALPHA, DEFAULT_CUT, DEFAULT_SHARPENING, MediumRecipe, Params, Rays};
 pub use rank::{Cut, rank};
+pub use ray_metric::{Precision, RayMetric, Sharpening};
 
 use super::Error;
 use super::curves::{self, Interpolation};

@@ -8,7 +8,7 @@
 //! depends on nothing that was passed over. For comparison, not for use.
 
 use super::Params;
-use super::half_ray::{End, RayHalves, HalfRay, HalfRayRules, Step};
+use super::half_ray::{End, HalfRay, HalfRayRules, RayHalves, Step};
 use super::ray_metric::{FA, RayMetric};
 use super::start::Start;
 use crate::compute::{Cancelled, Control};

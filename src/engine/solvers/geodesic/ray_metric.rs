@@ -233,10 +233,10 @@ fn prepare(
 /// The changed tensor, its FA before, and whether it was positive definite.
 fn sharpened(d: [f64; 6], sharpening: Sharpening) -> ([f64; 6], f64, bool) {
     let (values, vectors) = eigen_symmetric(d);
-    let sound = values[2] > 0.0;
+    let valid = values[2] > 0.0;
     // A tensor without any positive eigenvalue counts as isotropic.
     let largest = if values[0] > 0.0 { values[0] } else { 1.0 };
-    let values = values.map(|v| v.max(if sound { 0.0 } else { LEAST_SHARE * largest }));
+    let values = values.map(|v| v.max(if valid { 0.0 } else { LEAST_SHARE * largest }));
     let [a, b, c] = values;
     let mean = (a + b + c) / 3.0;
     let spread = (a - mean).powi(2) + (b - mean).powi(2) + (c - mean).powi(2);
@@ -254,8 +254,8 @@ fn sharpened(d: [f64; 6], sharpening: Sharpening) -> ([f64; 6], f64, bool) {
         }
         Sharpening::Paper { .. } => values,
     };
-    if sound && changed == values {
-        return (d, fa, sound);
+    if valid && changed == values {
+        return (d, fa, valid);
     }
     let mut out = [0.0; 6];
     for (value, v) in changed.into_iter().zip(vectors) {
@@ -264,7 +264,7 @@ fn sharpened(d: [f64; 6], sharpening: Sharpening) -> ([f64; 6], f64, bool) {
             *sum += value * o;
         }
     }
-    (out, fa, sound)
+    (out, fa, valid)
 }
 
 /// A D Aᵀ, where A takes world vectors to voxel vectors.

@@ -1,8 +1,8 @@
 //! Where rays start, and with which p.
 
 use super::Params;
-use super::join::Ray;
 use super::half_ray::root;
+use super::join::Ray;
 use super::ray_metric::{FA, RayMetric};
 use crate::solvers::curves::cells::{INSIDE, Record};
 use crate::solvers::curves::regions::RegionTests;
@@ -61,8 +61,8 @@ pub fn starts(
     let fan = params.directions.fan(params.walk.both_ways, axis);
     let starts: Vec<Start> = fan.into_iter().map(start).collect();
     // A tensor that is not positive definite has no metric.
-    let sound = starts.iter().all(|s| s.p.iter().all(|c| c.is_finite()));
-    sound.then_some(starts)
+    let valid = starts.iter().all(|s| s.p.iter().all(|c| c.is_finite()));
+    valid.then_some(starts)
 }
 
 fn matrix([xx, xy, xz, yy, yz, zz, ..]: &[f64; 8]) -> DMat3 {

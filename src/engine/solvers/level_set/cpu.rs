@@ -6,7 +6,7 @@
 
 use super::Count;
 use super::bricks::{Field, INSIDE, OUTSIDE, counts, origin};
-use super::row::{self, ISOTROPIC, ORTHOGONAL, LevelSetRules, SHEARED};
+use super::row::{self, ISOTROPIC, LevelSetRules, ORTHOGONAL, SHEARED};
 use super::speed::{PLANES, Speeds};
 use super::stencil::Stencil;
 use super::visit::{Kinded, Visit, spread};
@@ -225,7 +225,7 @@ impl<const B: usize> Engine<B> {
             }
             let first = origin(brick as usize, self.bricks, B);
             let page = &self.now[slot * Self::PAGE..(slot + 1) * Self::PAGE];
-            let mut wanted = 0;
+            let mut requested = 0;
             for (i, _) in page
                 .iter()
                 .enumerate()
@@ -234,16 +234,16 @@ impl<const B: usize> Engine<B> {
                 let at = [i % B, i / B % B, i / B / B];
                 if (0..3).all(|a| first[a] + at[a] < self.shape[a]) {
                     let x = 2 | u32::from(at[0] == 0) | u32::from(at[0] == B - 1) << 2;
-                    wanted |= spread(x, at[1], at[2], B);
+                    requested |= spread(x, at[1], at[2], B);
                 }
             }
-            self.want(slot, wanted);
+            self.want(slot, requested);
         }
     }
 
-    fn want(&mut self, slot: usize, wanted: u32) {
-        let mut bits = wanted & !(1 << 13);
-        if wanted >> 13 & 1 == 1 {
+    fn want(&mut self, slot: usize, requested: u32) {
+        let mut bits = requested & !(1 << 13);
+        if requested >> 13 & 1 == 1 {
             self.used[slot] = self.passes;
         }
         while bits != 0 {
@@ -337,9 +337,13 @@ impl<const B: usize> Engine<B> {
         }
         if !self.everywhere {
             for slot in 2..slots {
-                let Report { wanted, sides, .. } = self.reports[slot];
+                let Report {
+                    wanted: requested,
+                    sides,
+                    ..
+                } = self.reports[slot];
                 let idle = self.brick_of[slot] != NONE && self.used[slot] + LINGER < self.passes;
-                if idle && wanted == 0 && sides != 3 {
+                if idle && requested == 0 && sides != 3 {
                     self.release(slot, if sides & 1 == 1 { INSIDE } else { OUTSIDE });
                 }
             }

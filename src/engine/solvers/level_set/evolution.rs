@@ -1,7 +1,7 @@
 //! A run: steps, changes by hand between them (`hand`), the way back (`back`).
 
-mod rewind;
 mod edits;
+mod rewind;
 
 use super::Count;
 use super::alarm::{Alarm, Joined};
@@ -19,8 +19,8 @@ use super::stencil::Stencil;
 use crate::compute::{Backend, Control, memory};
 use crate::data::{BrickImage, ImageExporter};
 use crate::solvers::Error;
-use glam::DVec3;
 use edits::moving;
+use glam::DVec3;
 use rayon::prelude::*;
 use std::sync::Arc;
 
@@ -296,16 +296,16 @@ impl Evolution {
         let end = self.step() + steps;
         while self.step() < end {
             control.check()?;
-            let begun = self.step();
+            let started = self.step();
             // Looks at the same steps, however a run is cut into pieces.
             let chunk = self.engine.chunk();
             let next = (self.step() / chunk + 1) * chunk;
-            let count = next.min(end) - begun;
+            let count = next.min(end) - started;
             backend.install(|| self.advance(count))?;
             control.advance(count);
             let inside = self.inside.last().copied().unwrap_or(0);
             if inside == 0 || inside == self.like.grid.voxel_count() as u64 {
-                self.go_back(begun, true, backend, control)?;
+                self.go_back(started, true, backend, control)?;
                 return Ok(if inside == 0 {
                     Ended::Vanished
                 } else {

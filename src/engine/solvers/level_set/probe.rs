@@ -103,20 +103,20 @@ impl Probe {
             mean,
         };
         let least = (SPREADS * spread).max(LEAST * range);
-        let (contrast, beside) = around.contrast(&known, least);
+        let (contrast, adjacent) = around.contrast(&known, least);
         // What the sample spreads by beside noise is structure, such as two tissues: the border is half way from there.
         let structure = (spread.powi(2) - NOISES * around.noise(&known))
             .max(0.0)
             .sqrt();
         let mixed = structure > contrast.map_or(SHARE * range, |contrast| MIXED * contrast);
-        let usual = match contrast {
+        let default_value = match contrast {
             Some(contrast) => (HALF * contrast + 0.5 * SIDE * structure)
                 .max(SPREADS * spread)
                 .min(MOST * contrast)
                 .max(SPREADS * structure),
             None => (SPREADS * spread).max(SHARE * range),
         };
-        let (mut low, mut high) = (mean - usual, mean + usual);
+        let (mut low, mut high) = (mean - default_value, mean + default_value);
         let background = Background::of(image, frame).filter(|b| !b.is_target(mean as f32));
         let background = background.map(|b| f64::from(b.mode));
         if let Some(mode) = background {
@@ -141,7 +141,7 @@ impl Probe {
             count,
             spread,
             contrast,
-            beside,
+            beside: adjacent,
             background,
             mixed,
         })
@@ -153,9 +153,9 @@ impl Probe {
         match self.mixed {
             true => Some(RangeDoubt::Mixed),
             false => {
-                let beside = self.neighbour_within(range).map(RangeDoubt::TakesIn);
+                let adjacent = self.neighbour_within(range).map(RangeDoubt::TakesIn);
                 let air = self.background_within(range);
-                beside.or_else(|| air.then_some(RangeDoubt::Background))
+                adjacent.or_else(|| air.then_some(RangeDoubt::Background))
             }
         }
     }

@@ -282,8 +282,8 @@ fn unless_cut<const AVX: bool>(speed: Row<AVX>) -> Row<AVX> {
 /// φ after a step, no higher than before where the voxel was cut away.
 #[inline(always)]
 fn kept_out<const AVX: bool>(around: &Around, speed: Row<AVX>, next: Row<AVX>) -> Row<AVX> {
-    let held = next.min(around.centre::<AVX>());
-    next.where_at_least(speed, Row::<AVX>::splat(0.5 * KEPT_OUT), held)
+    let stored = next.min(around.centre::<AVX>());
+    next.where_at_least(speed, Row::<AVX>::splat(0.5 * KEPT_OUT), stored)
 }
 
 #[inline(always)]
@@ -382,8 +382,8 @@ pub fn redistance<const KIND: u8, const AVX: bool, const FMA: bool>(
     } else {
         c
     };
-    let beside = -upwind.nearest(c);
-    let next = kept.where_at_least(beside, Row::<AVX>::ZERO, moved);
+    let adjacent = -upwind.nearest(c);
+    let next = kept.where_at_least(adjacent, Row::<AVX>::ZERO, moved);
     clamped(next, rules.clamp)
 }
 

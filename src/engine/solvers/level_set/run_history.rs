@@ -57,11 +57,11 @@ impl RunHistory {
         if steps > MOST_STEPS {
             return Err(InputError::TooManySteps(steps));
         }
-        let asked = self.events.iter().filter_map(|event| match event.what {
+        let requested = self.events.iter().filter_map(|event| match event.what {
             ScriptEvent::Inputs(number) => Some(number),
             ScriptEvent::Params(_) | ScriptEvent::Sphere(_) => None,
         });
-        match asked.max().filter(|number| *number >= inputs) {
+        match requested.max().filter(|number| *number >= inputs) {
             None => Ok(()),
             Some(number) => Err(InputError::SpeedInputs {
                 number,

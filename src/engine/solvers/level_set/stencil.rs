@@ -94,7 +94,7 @@ impl Stencil {
             ]),
         };
         let total: f64 = offsets.iter().map(|o| f64::from(o.rho)).sum();
-        let beside: f64 = w6[3..].iter().map(|v| f64::from(v.abs())).sum();
+        let adjacent: f64 = w6[3..].iter().map(|v| f64::from(v.abs())).sum();
         Ok(Self {
             kind,
             h_mm,
@@ -102,7 +102,7 @@ impl Stencil {
             offsets,
             clamp: (f64::from(band) * spacing.max_element() / h_mm) as f32,
             crossing: total.sqrt(),
-            diffusing: 2.0 * diagonal.iter().sum::<f64>() + 2.0 * beside,
+            diffusing: 2.0 * diagonal.iter().sum::<f64>() + 2.0 * adjacent,
         })
     }
 

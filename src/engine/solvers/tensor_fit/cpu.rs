@@ -404,7 +404,7 @@ impl Factor {
         let mut lower = [[Voxels::ZERO; UNKNOWNS]; UNKNOWNS];
         let mut pivots = [Voxels::ZERO; UNKNOWNS];
         let mut inverses = [Voxels::ZERO; UNKNOWNS];
-        let mut sound = Voxels::splat(1.0);
+        let mut valid = Voxels::splat(1.0);
         for j in 0..UNKNOWNS {
             let diagonal = normal[PRODUCT_OF[j][j]];
             let mut pivot = diagonal;
@@ -414,7 +414,7 @@ impl Factor {
                 pivot = scaled[k].neg_mul_add::<FMA>(lower[j][k], pivot);
             }
             let regular = pivot.zip(diagonal, |p, d| f32::from(u8::from(p > least(d))));
-            sound = sound * regular;
+            valid = valid * regular;
             pivots[j] = pivot;
             inverses[j] = Voxels::splat(1.0) / pivot;
             for i in j + 1..UNKNOWNS {
@@ -428,7 +428,7 @@ impl Factor {
         Self {
             lower,
             inverses,
-            sound,
+            sound: valid,
         }
     }
 

@@ -179,9 +179,9 @@ fn check_gradients(dwi: &Volume, gradients: &Gradients) -> Result<(), Error> {
             counted(gradients.directions.len(), "direction")
         )));
     }
-    let sound =
+    let valid =
         |v: &usize| gradients.b_s_per_mm2[*v].is_finite() && gradients.directions[*v].is_finite();
-    match (0..given).find(|v| !sound(v)) {
+    match (0..given).find(|v| !valid(v)) {
         Some(volume) => Err(Error::Input(format!(
             "Volume {} has b-value {} and direction {}, which are not all numbers; mend the \
              gradient table",

@@ -7,7 +7,7 @@ use super::job::{Job, Sampled};
 use crate::compute::{Cancelled, Control, simd};
 use crate::data::{Region, TensorField};
 use crate::solvers::Error;
-use crate::solvers::curves::collect::{JoinedCurves, CurvePart};
+use crate::solvers::curves::collect::{CurvePart, JoinedCurves};
 use crate::solvers::curves::memory_budget::taken;
 use crate::solvers::curves::{Interpolation, Output, Params};
 use crate::solvers::tensor_fit::Residuals;
@@ -44,8 +44,9 @@ pub fn bootstrap(
         let sample = residuals.field(params.random_seed, repetition as u64, control)?;
         let (done, all) = (repetition as u64 * seeds, repetitions as u64 * seeds);
         let more = job.run_in(&sample, params.interpolation, ("Repetitions", done, all))?;
-        let count =
-            |lines: fn(&JoinedCurves) -> &CurvePart| -> usize { more.iter().map(|p| lines(p).count()).sum() };
+        let count = |lines: fn(&JoinedCurves) -> &CurvePart| -> usize {
+            more.iter().map(|p| lines(p).count()).sum()
+        };
         numbers.resize(numbers.len() + count(|p| &p.kept), repetition as f32);
         missed.resize(missed.len() + count(|p| &p.missed), repetition as f32);
         parts.extend(more);
@@ -97,21 +98,25 @@ impl Job<'_> {
             .collect()
     }
 
-    fn chunk<S: Sampler>(&self, sampler: &S, range: Range<usize>) -> Result<JoinedCurves, Cancelled> {
+    fn chunk<S: Sampler>(
+        &self,
+        sampler: &S,
+        range: Range<usize>,
+    ) -> Result<JoinedCurves, Cancelled> {
         self.control.check()?;
-        let begun = self.begin(sampler, range);
+        let started = self.begin(sampler, range);
         let halves = simd::dispatch(Follow {
             sampler,
             rules: &self.rules,
             gates: &self.gates,
-            starts: &begun.starts,
+            starts: &started.starts,
             both_ways: self.limits.both_ways,
             control: self.control,
         })?;
         let mut joined = JoinedCurves::new(&self.gates);
-        joined.no_start(begun.no_start);
-        let all = 0..begun.seeds.len();
-        joined.add_streamlines(&begun, all, &halves, &self.gates, &self.limits);
+        joined.no_start(started.no_start);
+        let all = 0..started.seeds.len();
+        joined.add_streamlines(&started, all, &halves, &self.gates, &self.limits);
         Ok(joined)
     }
 }

@@ -7,7 +7,7 @@
 
 use super::direction::{ACROSS, ISOTROPIC, LARGEST_ROOT};
 use super::field::axes;
-use super::follow::{StreamlineHalves, Start};
+use super::follow::{Start, StreamlineHalves};
 use super::job::{Begun, Job, Sampled};
 use super::join;
 use crate::compute::cuda::Device;
@@ -229,16 +229,16 @@ impl Cards<'_> {
         has_room: impl Fn(u64) -> Result<(), Error>,
     ) -> Result<Found, Error> {
         let Job { gates, limits, .. } = self.job;
-        let begun = self
+        let started = self
             .backend
             .install(|| self.job.begin_all(self.sampled, seeds))?;
-        let mut halves = StreamlineHalves::at_seeds(&begun.starts, gates, limits.both_ways);
-        let follow_ms = self.follow(card, &begun, &mut halves)?;
+        let mut halves = StreamlineHalves::at_seeds(&started.starts, gates, limits.both_ways);
+        let follow_ms = self.follow(card, &started, &mut halves)?;
         let mut wishes = Wishes::default();
-        for (i, seed) in begun.seeds.iter().enumerate() {
+        for (i, seed) in started.seeds.iter().enumerate() {
             let first = i * self.senses();
-            let wanted = limits.wants(*seed, &halves, first, gates);
-            for (sense, count) in wanted.into_iter().enumerate().filter(|(_, n)| *n > 0) {
+            let requested = limits.wants(*seed, &halves, first, gates);
+            for (sense, count) in requested.into_iter().enumerate().filter(|(_, n)| *n > 0) {
                 halves.halves[first + sense].first = wishes.add(first + sense, count);
             }
         }
@@ -248,7 +248,7 @@ impl Cards<'_> {
             wishes.gather(card.device, kernels::TRACKING, &card.points, slots, [3])?;
         let parts = self.backend.install(|| -> Result<_, Error> {
             halves.points = card.device.download_wide(&points)?;
-            Ok(join::all(&begun, &halves, gates, limits))
+            Ok(join::all(&started, &halves, gates, limits))
         })?;
         Ok(Found {
             parts,
@@ -257,7 +257,12 @@ impl Cards<'_> {
     }
 
     /// Follows all halves that do not end at their seeds to their ends; milliseconds in kernels.
-    fn follow(&self, card: &mut OnCard, begun: &Begun, halves: &mut StreamlineHalves) -> Result<f64, Error> {
+    fn follow(
+        &self,
+        card: &mut OnCard,
+        started: &Begun,
+        halves: &mut StreamlineHalves,
+    ) -> Result<f64, Error> {
         let slots = halves.halves.len();
         let pending = |&i: &u32| halves.halves[i as usize].reason == PENDING;
         let mut running: Vec<u32> = (0..slots as u32).filter(pending).collect();
@@ -265,7 +270,7 @@ impl Cards<'_> {
             return Ok(0.0);
         }
         let device = card.device;
-        let starts = device.upload(&begun.starts)?;
+        let starts = device.upload(&started.starts)?;
         let mut places = device.alloc_zeros::<Start>(slots)?;
         let summaries: Vec<Summary> = halves
             .halves

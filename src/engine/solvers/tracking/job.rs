@@ -90,18 +90,18 @@ impl<'a> Job<'a> {
             rules: &self.rules,
             seeds: &points,
         });
-        let mut begun = Begun::default();
+        let mut started = Begun::default();
         for (seed, start) in seeds.into_iter().zip(starts) {
             // Mask regions bound the seeds too.
             match start.filter(|s| self.gates.allows(s.at)) {
                 Some(start) => {
-                    begun.seeds.push(seed as u32);
-                    begun.starts.push(start);
+                    started.seeds.push(seed as u32);
+                    started.starts.push(start);
                 }
-                None => begun.no_start += 1,
+                None => started.no_start += 1,
             }
         }
-        begun
+        started
     }
 
     /// As [`Job::begin`] on all threads, which need to be installed.

@@ -67,7 +67,12 @@ struct Plan<'a> {
 
 impl Limits {
     /// `first` is the index of the forward half.
-    fn plan<'a>(&self, halves: &'a StreamlineHalves, first: usize, gates: &RegionTests) -> Plan<'a> {
+    fn plan<'a>(
+        &self,
+        halves: &'a StreamlineHalves,
+        first: usize,
+        gates: &RegionTests,
+    ) -> Plan<'a> {
         let steps = |i: usize| halves.halves[i].steps;
         let (forward, backward) = if self.both_ways {
             let [forward, backward] = share(steps(first), steps(first + 1), self.max_steps);
@@ -109,7 +114,13 @@ impl Limits {
 
     /// How many points of the halves of one streamline [`Joined::add_streamlines`] will ask for:
     /// forward and backward.
-    pub fn wants(&self, seed: u32, halves: &StreamlineHalves, first: usize, gates: &RegionTests) -> [u32; 2] {
+    pub fn wants(
+        &self,
+        seed: u32,
+        halves: &StreamlineHalves,
+        first: usize,
+        gates: &RegionTests,
+    ) -> [u32; 2] {
         let plan = self.plan(halves, first, gates);
         match plan.fate {
             SeedOutcome::Kept => {}
@@ -144,16 +155,21 @@ fn share(forward: u32, backward: u32, total: u32) -> [u32; 2] {
 
 /// All streamlines of these starts, in parts that threads share. Needs the backend's threads
 /// installed.
-pub fn all(begun: &Begun, halves: &StreamlineHalves, gates: &RegionTests, limits: &Limits) -> Vec<JoinedCurves> {
+pub fn all(
+    started: &Begun,
+    halves: &StreamlineHalves,
+    gates: &RegionTests,
+    limits: &Limits,
+) -> Vec<JoinedCurves> {
     const PART: usize = 1024;
-    let parts = begun.seeds.len().div_ceil(PART).max(1);
+    let parts = started.seeds.len().div_ceil(PART).max(1);
     let part = |i: usize| {
         let mut joined = JoinedCurves::new(gates);
         if i == 0 {
-            joined.no_start(begun.no_start);
+            joined.no_start(started.no_start);
         }
-        let range = i * PART..begun.seeds.len().min((i + 1) * PART);
-        joined.add_streamlines(begun, range, halves, gates, limits);
+        let range = i * PART..started.seeds.len().min((i + 1) * PART);
+        joined.add_streamlines(started, range, halves, gates, limits);
         joined
     };
     (0..parts).into_par_iter().map(part).collect()
@@ -163,7 +179,7 @@ impl JoinedCurves {
     /// Adds the streamlines of some of the seeds that started; `halves` are those of all.
     pub fn add_streamlines(
         &mut self,
-        begun: &Begun,
+        started: &Begun,
         range: Range<usize>,
         halves: &StreamlineHalves,
         gates: &RegionTests,
@@ -174,7 +190,7 @@ impl JoinedCurves {
             let followed = &halves.halves[i * senses..(i + 1) * senses];
             self.steps += followed.iter().map(|h| u64::from(h.steps)).sum::<u64>();
             let plan = limits.plan(halves, i * senses, gates);
-            self.add_streamline(begun.seeds[i], begun.starts[i].at, halves, plan, limits);
+            self.add_streamline(started.seeds[i], started.starts[i].at, halves, plan, limits);
         }
         // Vectors grow by doubling; thousands of parts would hold as much again for nothing.
         self.kept.points.shrink_to_fit();

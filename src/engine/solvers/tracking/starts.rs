@@ -8,7 +8,7 @@ use crate::solvers::Error;
 use crate::solvers::curves::cells::INSIDE;
 use crate::solvers::curves::half_queue::LANES;
 use crate::solvers::curves::seeding::Seeds;
-use crate::solvers::curves::{SeedOutcome, Output, Params, Starts};
+use crate::solvers::curves::{Output, Params, SeedOutcome, Starts};
 use glam::DVec3;
 
 /// At most this many seeds are looked at: enough to tell the reason.

@@ -38,11 +38,11 @@ pub fn pick(
     tractogram: &Tractogram,
     among: Option<&[bool]>,
     screen: &Screen,
-    wanted: &Wanted,
+    requested: &Wanted,
     backend: &Backend,
     control: &Control,
 ) -> Result<Vec<u32>, Error> {
-    match wanted {
+    match requested {
         Wanted::Nearest { at, radius } => {
             let at = at.as_vec2();
             let radius = *radius as f32;

@@ -80,7 +80,7 @@ pub enum Sense {
 pub fn profile(
     tractogram: &Tractogram,
     among: Option<&[bool]>,
-    wanted: &[Along],
+    requested: &[Along],
     (nodes, start, sense): (usize, &Start, Sense),
     backend: &Backend,
     control: &Control,
@@ -91,7 +91,7 @@ pub fn profile(
             counted(nodes, "node")
         )));
     }
-    for along in wanted {
+    for along in requested {
         if let Along::Value(name) = along
             && !tractogram.per_point.contains_key(name)
         {
@@ -131,7 +131,10 @@ pub fn profile(
         turned.iter_mut().for_each(|t| *t = !*t);
     }
     let order: Vec<usize> = (0..coarse.len()).collect();
-    let samplers: Vec<Sampler> = wanted.iter().map(|a| Sampler::new(a, tractogram)).collect();
+    let samplers: Vec<Sampler> = requested
+        .iter()
+        .map(|a| Sampler::new(a, tractogram))
+        .collect();
     let parts = chunked(&order, backend, control, |some| {
         let mut sums = Sums::new(nodes, samplers.len());
         for &i in some {

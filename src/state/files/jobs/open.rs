@@ -178,8 +178,8 @@ pub fn table(
 ) -> Result<ScanGradients, String> {
     let table = match io::gradients::for_scan(path, named, grid, volumes) {
         Err(error) if named.is_empty() && error != io::Error::Cancelled => {
-            let words = error.words();
-            let sentence = format!("{words}; until then the scan has no gradients");
+            let text = error.words();
+            let sentence = format!("{text}; until then the scan has no gradients");
             return Ok(ScanGradients {
                 notes: vec![sentence.into()],
                 refused: Some(error.to_string()),
@@ -199,8 +199,8 @@ pub fn table(
         });
     };
     let notes = io::Remark::all(&table.warnings, &table.notes);
-    let beside = io::gradients::find_beside(path).map_or(Vec::new(), |t| t.paths());
-    let elsewhere = Some(table.files).filter(|files| *files != beside);
+    let adjacent = io::gradients::find_beside(path).map_or(Vec::new(), |t| t.paths());
+    let elsewhere = Some(table.files).filter(|files| *files != adjacent);
     Ok(ScanGradients {
         gradients: Some(Arc::new(table.gradients)),
         files: elsewhere.unwrap_or_default(),

@@ -10,7 +10,7 @@ use crate::solvers::commit::cylinder::Timing;
 use crate::solvers::commit::dictionary::Dictionary;
 use crate::solvers::commit::operator::OperatorKind;
 use crate::solvers::commit::solver::Curve;
-use crate::solvers::commit::{MemoryDemand, Expected, Fit, Inputs, Params, Prepared};
+use crate::solvers::commit::{Expected, Fit, Inputs, MemoryDemand, Params, Prepared};
 use crate::solvers::tensor_fit::{self, MaskReport};
 use crate::solvers::tractogram::selection::{SelectionRules, select};
 use crate::state::pathways::PathwayResult;
@@ -230,7 +230,7 @@ impl Receive<State> for EstimateFit {
 
 impl FitWeights {
     fn fit(mut self, backend: &Backend, control: &Control) -> Result<CommitFit, JobError> {
-        let begun = Instant::now();
+        let started = Instant::now();
         self.mask = self.ordered_mask();
         let left = self
             .left
@@ -263,8 +263,8 @@ impl FitWeights {
             StartFrom::Weights(weights) => Some(Cow::Owned(prepared.unknowns(weights))),
         };
         let without = self.without(left.as_deref(), backend, control)?;
-        let prepare_ms = begun.elapsed().as_secs_f64() * 1e3;
-        let begun = Instant::now();
+        let prepare_ms = started.elapsed().as_secs_f64() * 1e3;
+        let started = Instant::now();
         let fit = prepared.fit(
             &self.tractogram,
             &self.params,
@@ -313,7 +313,7 @@ impl FitWeights {
             prepared,
             curve: self.curve.values(),
             prepare_ms,
-            fit_ms: begun.elapsed().as_secs_f64() * 1e3,
+            fit_ms: started.elapsed().as_secs_f64() * 1e3,
             mask_found,
         })
     }

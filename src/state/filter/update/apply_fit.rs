@@ -7,7 +7,8 @@ use crate::state::core::words::{THIN, count};
 use crate::state::document::{Content, Layer, LayerId, LineColouring};
 use crate::state::filter::jobs::CommitFit;
 use crate::state::filter::{
-    FitPurpose, FitStatistics, FitInputs, PreviousFit, VirtualLesion, MapOf, Running, Shown, WEIGHT, Weighed, WeightMap, sorted,
+    FitInputs, FitPurpose, FitStatistics, MapOf, PreviousFit, Running, Shown, VirtualLesion,
+    WEIGHT, Weighed, WeightMap, sorted,
 };
 use crate::state::recipes::weight_fit;
 use crate::state::session::Severity;
@@ -20,7 +21,11 @@ const CHANGED: &str =
     "The streamlines were changed while they were weighed, so the weights were dropped: run again";
 
 /// `earlier`: the fit that it went on from.
-fn figures(committed: &CommitFit, streamlines: usize, earlier: Option<&FitStatistics>) -> FitStatistics {
+fn figures(
+    committed: &CommitFit,
+    streamlines: usize,
+    earlier: Option<&FitStatistics>,
+) -> FitStatistics {
     let (fit, prepared) = (&committed.fit, &committed.prepared);
     let dictionary = &prepared.dictionary;
     let counts = dictionary.counts;
@@ -240,8 +245,8 @@ pub(in crate::state) fn lesion(
     committed: &CommitFit,
 ) -> Option<String> {
     let id = running.layer;
-    let held = state.session.filter.held.as_ref();
-    let before = held.map(|held| (held.objective, held.error))?;
+    let stored = state.session.filter.held.as_ref();
+    let before = stored.map(|stored| (stored.objective, stored.error))?;
     let weighed = state.document.weighed.get(&id).cloned()?;
     let fit = &committed.fit;
     let lesion = VirtualLesion {
@@ -252,7 +257,7 @@ pub(in crate::state) fn lesion(
         there: committed.there,
         ended: fit.ended,
     };
-    let said = format!(
+    let message = format!(
         "Without {name} the fit error in its voxels is {:.1}{THIN}% higher",
         lesion.percent().max(0.0)
     );
@@ -266,5 +271,5 @@ pub(in crate::state) fn lesion(
             put_map(d, id, WeightMap::Worse(name), worse, &from);
         }
     });
-    Some(said)
+    Some(message)
 }

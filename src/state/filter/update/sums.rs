@@ -6,7 +6,7 @@ use crate::state::filter::jobs::SumBundles;
 use crate::state::filter::update::request;
 use crate::state::filter::{ExtraBundle, FitInputs, SumKey, weight};
 use crate::state::streamlines::update::{regions, rules};
-use crate::state::streamlines::{Same, StreamlineRules, RegionRule};
+use crate::state::streamlines::{RegionRule, Same, StreamlineRules};
 use crate::state::{Document, Effect, LayerId, State};
 
 /// Asks for their sums, and where the streamlines run, once there are weights.
@@ -29,11 +29,11 @@ pub fn follow(state: &mut State, effects: &mut Vec<Effect>) {
         return;
     };
     let working = &mut state.session.filter;
-    let held = working.held.as_ref();
-    let held = held.filter(|h| h.layer == id && h.key.lines.same_lines(&fit.tractogram));
+    let stored = working.held.as_ref();
+    let stored = stored.filter(|h| h.layer == id && h.key.lines.same_lines(&fit.tractogram));
     let summed = working.sums.shown();
     let summed = summed.filter(|(known, _)| (known.of, &known.from) == (key.of, &key.from));
-    let course = held.map(|h| h.prepared.dictionary.clone());
+    let course = stored.map(|h| h.prepared.dictionary.clone());
     let course = course.or(summed.map(|(_, sums)| sums.course.clone()));
     if working.sums.ask(Some(key)).is_some() {
         effects.push(Effect::submit(SumBundles {

@@ -221,14 +221,14 @@ impl FindPathway {
             regions: &regions,
         };
         let started = Instant::now();
-        let beside = self.known.filter(|k| {
+        let adjacent = self.known.filter(|k| {
             k.field == field.id()
                 && k.params.min_fa == self.params.min_fa
                 && same_walls(&k.walls, &walls)
         });
-        let known = beside.as_ref().filter(|k| k.params == self.params);
-        let on = match (&beside, self.coarse) {
-            (Some(beside), _) => beside.domain.clone(),
+        let known = adjacent.as_ref().filter(|k| k.params == self.params);
+        let on = match (&adjacent, self.coarse) {
+            (Some(adjacent), _) => adjacent.domain.clone(),
             (None, true) => coarse(&field, &domain, backend)?,
             (None, false) => (field.clone(), backend.install(|| domain.mask())?),
         };

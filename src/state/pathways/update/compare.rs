@@ -60,12 +60,12 @@ fn is_idle(state: &State) -> bool {
 /// Takes it in.
 pub fn compared(state: &mut State, compared: Compared) {
     let working = &mut state.session.pathways;
-    let asked = PathwayKey {
+    let requested = PathwayKey {
         field: compared.field,
         regions: compared.regions.clone(),
         params: compared.params,
     };
-    if working.compared.running() != Some(&asked) {
+    if working.compared.running() != Some(&requested) {
         return;
     }
     working.pairs = Some(compared.known.clone());

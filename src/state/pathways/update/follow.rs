@@ -4,7 +4,7 @@ use crate::jobs::session::Tensors;
 use crate::state::core::live::Live;
 use crate::state::core::words::mask;
 use crate::state::pathways::jobs::{FindPathway, PATHWAY};
-use crate::state::pathways::{PathwayKey, LAG, PathwayRuntime};
+use crate::state::pathways::{LAG, PathwayKey, PathwayRuntime};
 use crate::state::{Effect, State, Task};
 use std::time::Duration;
 
@@ -93,14 +93,19 @@ fn ask(state: &mut State, effects: &mut Vec<Effect>) {
 }
 
 /// Whether a coarse or a full result comes next; `None`: nothing until the pointer rests.
-fn next(working: &PathwayRuntime, wanted: &PathwayKey, drag: bool, unseen: bool) -> Option<bool> {
+fn next(
+    working: &PathwayRuntime,
+    requested: &PathwayKey,
+    drag: bool,
+    unseen: bool,
+) -> Option<bool> {
     let known = working.known[0].as_ref();
-    let anew = !known.is_some_and(|k| k.serves(wanted.field, &wanted.params));
+    let anew = !known.is_some_and(|k| k.serves(requested.field, &requested.params));
     let quick = working.full_ms[usize::from(anew)].is_some_and(|ms| ms <= AT_ONCE_MS);
-    let lost = working.lost.as_ref() == Some(wanted);
+    let lost = working.lost.as_ref() == Some(requested);
     let live = working.live.as_ref();
-    let seen = live.is_some_and(|live| PathwayKey::of(live) == *wanted);
-    let rested = working.rested.as_ref() == Some(wanted);
+    let seen = live.is_some_and(|live| PathwayKey::of(live) == *requested);
+    let rested = working.rested.as_ref() == Some(requested);
     match (quick || unseen || lost, seen) {
         (true, _) => Some(false),
         (false, false) => Some(true),

@@ -3,7 +3,7 @@
 use crate::data::{DataId, Tractogram, Volume};
 use crate::solvers::level_set::Field;
 use crate::solvers::level_set::distance::{
-    Approach, Isosurface, Crossings, overlap, through, to_streamlines, to_surface,
+    Approach, Crossings, Isosurface, overlap, through, to_streamlines, to_surface,
 };
 use glam::DVec3;
 

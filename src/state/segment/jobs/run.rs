@@ -10,7 +10,8 @@ use crate::jobs::{
     Delivery, Job, JobError, Outcome, PartialSender, Receive, Slot, Unfinished, Worker,
 };
 use crate::solvers::level_set::{
-    Agreement, Ended, Evolution, Field, InputError, Leak, Measures, Params, RunHistory, Size, Sphere,
+    Agreement, Ended, Evolution, Field, InputError, Leak, Measures, Params, RunHistory, Size,
+    Sphere,
 };
 use crate::state::segment::jobs::run_worker::WorkerMemory;
 use crate::state::segment::jobs::{Proximity, ProximityTarget, SEGMENT, SpeedSources};

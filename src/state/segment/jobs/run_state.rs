@@ -78,21 +78,21 @@ impl Run {
     }
 
     /// Whether nothing about its speeds is to change; `inputs`: what is wanted.
-    pub fn is_moved_by(&self, wanted: &RunRequest, inputs: &Inputs) -> bool {
-        *self.evolution.params() == wanted.params && self.evolution.inputs().is(inputs)
+    pub fn is_moved_by(&self, requested: &RunRequest, inputs: &Inputs) -> bool {
+        *self.evolution.params() == requested.params && self.evolution.inputs().is(inputs)
     }
 
     /// By the speeds that are wanted, from the next step on.
     pub fn steer(
         &mut self,
-        wanted: &RunRequest,
+        requested: &RunRequest,
         inputs: &Inputs,
         backend: &Backend,
     ) -> Result<(), Error> {
-        let params = &wanted.params;
+        let params = &requested.params;
         self.evolution.change(inputs, params, backend)?;
         if self.evolution.all_inputs().len() > self.speed_sources.len() {
-            self.speed_sources.push(wanted.speed_sources.clone());
+            self.speed_sources.push(requested.speed_sources.clone());
         }
         Ok(())
     }

@@ -68,7 +68,7 @@ struct RunMemory {
 impl WorkerMemory {
     pub fn steer(
         &self,
-        wanted: RunRequest,
+        requested: RunRequest,
         lend: Option<&ImageExporter>,
         backend: &Backend,
         control: &Control,
@@ -76,40 +76,40 @@ impl WorkerMemory {
     ) -> Result<RunUpdate, JobError> {
         let mut memory = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let label = backend.label();
-        let held = match memory.take() {
-            Some(held) if held.of.same_run(&wanted) && held.backend == label => held,
+        let stored = match memory.take() {
+            Some(stored) if stored.of.same_run(&requested) && stored.backend == label => stored,
             // On another backend a run begins anew, or goes to where it was.
-            old => RunMemory::new(&wanted, label, old, backend, control)?,
+            old => RunMemory::new(&requested, label, old, backend, control)?,
         };
-        let held = memory.insert(held);
-        let refused = held.follow(wanted, backend, control)?;
-        held.lend = lend.cloned();
-        held.go(refused, backend, control, partial)
+        let stored = memory.insert(stored);
+        let refused = stored.follow(requested, backend, control)?;
+        stored.lend = lend.cloned();
+        stored.go(refused, backend, control, partial)
     }
 }
 
 impl RunMemory {
     fn new(
-        wanted: &RunRequest,
+        requested: &RunRequest,
         label: String,
         old: Option<Self>,
         backend: &Backend,
         control: &Control,
     ) -> Result<Self, JobError> {
-        let known = old.filter(|old| old.of.same_image(wanted));
-        let (image, frame) = (&wanted.image, wanted.frame);
+        let known = old.filter(|old| old.of.same_image(requested));
+        let (image, frame) = (&requested.image, requested.frame);
         let (of_image, inputs) = match known {
-            Some(old) if old.of.speed_sources == wanted.speed_sources => (old.image, old.inputs),
+            Some(old) if old.of.speed_sources == requested.speed_sources => (old.image, old.inputs),
             known => backend.install(|| -> Result<_, Error> {
                 let of_image = match known {
                     Some(old) => old.image,
                     None => Inputs::new(image, frame)?,
                 };
-                let inputs = wanted.speed_sources.inputs(&of_image, None);
+                let inputs = requested.speed_sources.inputs(&of_image, None);
                 Ok((of_image, inputs))
             })?,
         };
-        let mask = match &wanted.origin {
+        let mask = match &requested.origin {
             InitialSurface::Nothing => None,
             InitialSurface::Mask(mask) => Some(mask.clone()),
             InitialSurface::Values { low, high } => {
@@ -120,7 +120,7 @@ impl RunMemory {
             }
         };
         Ok(Self {
-            of: wanted.clone(),
+            of: requested.clone(),
             backend: label,
             image: of_image,
             inputs,
@@ -137,11 +137,11 @@ impl RunMemory {
     /// Brings the run to what is wanted, but for steps; returns the spheres that could not be placed.
     fn follow(
         &mut self,
-        wanted: RunRequest,
+        requested: RunRequest,
         backend: &Backend,
         control: &Control,
     ) -> Result<Vec<(u64, String)>, JobError> {
-        let before = std::mem::replace(&mut self.of, wanted);
+        let before = std::mem::replace(&mut self.of, requested);
         self.again = before == self.of;
         self.played = self.again || before.play != self.of.play;
         if before.speed_sources != self.of.speed_sources {
@@ -163,19 +163,19 @@ impl RunMemory {
             self.run = None;
             return Ok(Vec::new());
         }
-        let begun = |run: &Run| run.evolution.step() > 0;
-        let stays = self.run.as_ref().is_some_and(|run| match begun(run) {
+        let started = |run: &Run| run.evolution.step() > 0;
+        let stays = self.run.as_ref().is_some_and(|run| match started(run) {
             true => spheres.starts_with(&run.start),
             false => spheres == run.start,
         });
         let mut refused = Vec::new();
         if !stays {
             let resumed = self.of.resume.clone().filter(|_| self.run.is_none());
-            let begun = match resumed {
+            let started = match resumed {
                 Some(resume) => self.resumed(&resume, &spheres, backend, control),
                 None => self.begin(spheres.clone(), backend, control),
             };
-            match begun {
+            match started {
                 Ok(run) => {
                     // One and the same where it has moved in them.
                     if let Some(inputs) = run.inputs_of(&self.of.speed_sources) {
@@ -208,7 +208,7 @@ impl RunMemory {
         let since = &spheres[run.start.len().min(spheres.len())..];
         let same = run.placed.iter().zip(since);
         let same = same
-            .take_while(|((placed, _), wanted)| placed == *wanted)
+            .take_while(|((placed, _), requested)| placed == *requested)
             .count();
         if let Some((_, step)) = run.placed.get(same) {
             let step = *step;
@@ -229,12 +229,12 @@ impl RunMemory {
 
     /// What is wanted beside the image now; what was wanted last is known.
     fn speed_inputs(&self, before: &SpeedSources, backend: &Backend) -> Inputs {
-        let wanted = &self.of.speed_sources;
+        let requested = &self.of.speed_sources;
         let run = self.run.as_ref();
-        let known = run.and_then(|run| run.inputs_of(wanted));
+        let known = run.and_then(|run| run.inputs_of(requested));
         known.unwrap_or_else(|| {
             let before = Some((before, &self.inputs));
-            backend.install(|| wanted.inputs(&self.image, before))
+            backend.install(|| requested.inputs(&self.image, before))
         })
     }
 
@@ -269,9 +269,9 @@ impl RunMemory {
         let later = |number: u64| resume.placed.iter().find(|(n, _)| *n == number);
         let (placed, start): (Vec<PlacedSphere>, Vec<PlacedSphere>) =
             spheres.iter().partition(|(n, _)| later(*n).is_some());
-        let wanted = &self.of.speed_sources;
+        let requested = &self.of.speed_sources;
         let (speed_sources, inputs) = match &*resume.speed_sources {
-            [] => (vec![wanted.clone()], vec![self.inputs.clone()]),
+            [] => (vec![requested.clone()], vec![self.inputs.clone()]),
             all => (
                 all.to_vec(),
                 backend.install(|| SpeedSources::all(all, &self.image)),
@@ -347,10 +347,10 @@ impl RunMemory {
             let steps = left
                 .min(piece)
                 .min(shown.saturating_add(pace).saturating_sub(step).max(1));
-            let begun = Instant::now();
+            let started = Instant::now();
             // A piece is done whatever is asked meanwhile: a hand that never rests sees it move.
             run.ended = run.evolution.run(steps, backend, &Control::new())?;
-            let took = begun.elapsed().as_secs_f64().max(1e-9);
+            let took = started.elapsed().as_secs_f64().max(1e-9);
             let done = run.evolution.step().saturating_sub(step);
             if done > 0 {
                 let now = done as f64 / took;
@@ -463,7 +463,7 @@ impl RunMemory {
         }
         let known = run.figures.as_ref().filter(|f| f.step == step);
         if (known.is_none() || !run.compared) && (rests || due) {
-            let begun = Instant::now();
+            let started = Instant::now();
             let measures = match known {
                 Some(figures) => figures.measures,
                 None => backend.install(|| measures_of(&field, &surface(&field))),
@@ -483,7 +483,7 @@ impl RunMemory {
                 near,
             });
             run.compared = true;
-            run.figured = Some((begun, begun.elapsed()));
+            run.figured = Some((started, started.elapsed()));
         }
         if let Ended::Leaked(leak) = run.ended
             && run.leak.is_none_or(|l| l.leak != leak)

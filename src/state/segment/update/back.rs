@@ -4,7 +4,7 @@ use crate::state::core::words::count;
 use crate::state::document::LayerId;
 use crate::state::segment::jobs::{Rewind, RunControl, RunRequest, SurfaceUpdate};
 use crate::state::segment::update::wanted;
-use crate::state::segment::{EarlierRun, Segmentation, SegmentRuntime};
+use crate::state::segment::{EarlierRun, SegmentRuntime, Segmentation};
 use crate::state::update::edit;
 use crate::state::{State, Task};
 
@@ -32,8 +32,8 @@ pub(in crate::state) fn rewind(state: &mut State, step: u64) {
         edit(state, "Go back", false, |d| d.segment = after);
     }
     let back = format!("Back at step {}", count(step));
-    let words: Vec<String> = [back].into_iter().chain(changes).collect();
-    let sentence = words.join(", ");
+    let text: Vec<String> = [back].into_iter().chain(changes).collect();
+    let sentence = text.join(", ");
     // Of what no other task shows.
     state.session.status_about.task = Some((Task::Segment, sentence.clone()));
     state.session.status = sentence;
@@ -93,14 +93,18 @@ pub(in crate::state) fn stay(state: &mut State, live: &SurfaceUpdate) {
 impl SegmentRuntime {
     /// Notes where a change of what steers the surface begins, and returns whether one does; `dragged`: it belongs to
     /// a drag whose beginning is noted.
-    pub(in crate::state) fn begins_change(&mut self, wanted: &RunRequest, dragged: bool) -> bool {
-        let (Some(live), Some(asked)) = (&self.live, &self.asked) else {
+    pub(in crate::state) fn begins_change(
+        &mut self,
+        requested: &RunRequest,
+        dragged: bool,
+    ) -> bool {
+        let (Some(live), Some(query)) = (&self.live, &self.asked) else {
             return false;
         };
-        let same_run = (asked.run, asked.back) == (wanted.run, wanted.back);
-        let steers = asked.params != wanted.params
-            || asked.speed_sources != wanted.speed_sources
-            || asked.spheres != wanted.spheres;
+        let same_run = (query.run, query.back) == (requested.run, requested.back);
+        let steers = query.params != requested.params
+            || query.speed_sources != requested.speed_sources
+            || query.spheres != requested.spheres;
         let begins = same_run && steers && !dragged;
         if begins {
             // On its way back the surface is still shown at the step that it leaves.
@@ -122,12 +126,12 @@ impl SegmentRuntime {
         let events = live.script.events.iter().map(|e| e.step);
         let events = events.filter(|step| *step < live.step);
         let last = events.clone().next_back().unwrap_or(0);
-        let begun = self.changes.iter().rfind(|step| **step <= last);
+        let started = self.changes.iter().rfind(|step| **step <= last);
         // A drag acts first at or after the step that is known when it begins.
-        begun.map_or(last, |begun| {
+        started.map_or(last, |started| {
             events
                 .into_iter()
-                .find(|step| step >= begun)
+                .find(|step| step >= started)
                 .unwrap_or(last)
         })
     }

@@ -1,7 +1,7 @@
 //! From a session to the state.
 
 use crate::data::axis_change::AxisChange;
-use crate::io::{Remark, Reading};
+use crate::io::{Reading, Remark};
 use crate::jobs::session::{Item, NotRestored, ReadSession, Restored, RestoredLayers, Standing};
 use crate::solvers::tractogram::selection::{Edit, SelectionRules, Within};
 use crate::state::density::{self, words};
@@ -12,7 +12,7 @@ use crate::state::pathways::saved::basis;
 use crate::state::regions::saved::region;
 use crate::state::sessions::saved::results::result_name;
 use crate::state::sessions::saved::{
-    MissingLayer, Content, SavedCurves, SavedDocument, SavedEdit, SavedLayer, SavedOrigin, held,
+    Content, MissingLayer, SavedCurves, SavedDocument, SavedEdit, SavedLayer, SavedOrigin, held,
     not_what_it_was,
 };
 use crate::state::snapshots::{self, MOST as MOST_SNAPSHOTS};
@@ -30,8 +30,8 @@ use std::sync::Arc;
 pub type Parse = Result<(Arc<Content>, Vec<String>), String>;
 
 /// Understands what a session's file says; nothing is read for its layers yet.
-pub fn parse(words: Value) -> Parse {
-    let content = Content::deserialize(&words)
+pub fn parse(text: Value) -> Parse {
+    let content = Content::deserialize(&text)
         .map_err(|e| format!("Found a session with {}", crate::io::json::found(&e)))?;
     // Far below where counting on would overflow.
     const MOST: u64 = 1 << 53;
@@ -50,7 +50,7 @@ pub fn parse(words: Value) -> Parse {
         ));
     }
     let known = serde_json::to_value(&content).unwrap_or(Value::Null);
-    let unknown = crate::io::json::unknown(&words, &known);
+    let unknown = crate::io::json::unknown(&text, &known);
     Ok((Arc::new(content), unknown))
 }
 
@@ -100,14 +100,14 @@ pub(in crate::state) fn item(
         SavedOrigin::File {
             file: number,
             gradients,
-            told,
+            told: reported,
         } => Some(Item::File {
             path: file(read, *number)?,
             gradients: files(read, gradients)?,
             told: Reading {
-                vtk_space: told.vtk_space,
-                colours: told.colours.map(|n| file(read, n)).transpose()?,
-                tensors: told.tensors,
+                vtk_space: reported.vtk_space,
+                colours: reported.colours.map(|n| file(read, n)).transpose()?,
+                tensors: reported.tensors,
                 affine: None,
             },
             edits: edits(read, &layer.edits)?,
@@ -201,10 +201,10 @@ pub fn build(
             continue;
         };
         match one.and_then(|one| Ok((of.there(&one)?, restore(&document.origins, of, one)?))) {
-            Ok((there, (layer, said))) => {
+            Ok((there, (layer, message))) => {
                 let path = layer.path.as_ref();
                 let path = path.map_or(layer.name.clone(), |p| p.display().to_string());
-                notes.extend(said.into_iter().map(|note| note.about(&path)));
+                notes.extend(message.into_iter().map(|note| note.about(&path)));
                 document.layers.push(Arc::new(layer));
                 let unmoved = alignment::saved::lay(&mut document, of, there).err();
                 notes.extend(unmoved.map(Remark::from));
@@ -254,9 +254,9 @@ pub fn build(
         let id = LayerId(layer.id);
         let now = replaced(layer, read);
         notes.extend(now.clone().map(Remark::from));
-        let said = now.or_else(|| layer.replaced.clone());
-        if let (Some(said), Some(_)) = (said, document.layer(id)) {
-            document.replaced.insert(id, said);
+        let message = now.or_else(|| layer.replaced.clone());
+        if let (Some(message), Some(_)) = (message, document.layer(id)) {
+            document.replaced.insert(id, message);
         }
     }
     pathways::saved::put(&mut document, read, saved);
@@ -307,12 +307,12 @@ fn replaced(layer: &SavedLayer, read: &ReadSession) -> Option<String> {
     let SavedOrigin::File {
         file,
         gradients,
-        told,
+        told: reported,
     } = &layer.from
     else {
         return None;
     };
-    let numbers = [file].into_iter().chain(gradients).chain(&told.colours);
+    let numbers = [file].into_iter().chain(gradients).chain(&reported.colours);
     let mut found = numbers.filter_map(|n| read.files.get(*n));
     found.find_map(|found| match &found.standing {
         Standing::Changed(why) => Some(not_what_it_was(&found.entry, &found.path, why)),
@@ -378,13 +378,13 @@ pub(in crate::state) fn restore(
             Restored::File {
                 loaded,
                 path,
-                told,
+                told: reported,
                 notes: said,
                 ..
             },
         ) => {
             notes = said;
-            let mut origin = Origin::opened(path.clone(), told);
+            let mut origin = Origin::opened(path.clone(), reported);
             let content = match loaded {
                 Loaded::Scan {
                     dwi,

@@ -3,7 +3,7 @@
 use crate::data::region::RegionId;
 use crate::data::{DataId, Mask, Region, Shape};
 use crate::jobs::session::{
-    SessionDraft, Listed, ReadSession, Standing, Stored, StoredNumbers, ToSum, Wording,
+    Listed, ReadSession, SessionDraft, Standing, Stored, StoredNumbers, ToSum, Wording,
 };
 use crate::solvers::tensor_fit::FitMap;
 use crate::solvers::tractogram::selection::{Edit, Within};
@@ -13,8 +13,9 @@ use crate::state::origin::{Computed, Origin, OriginId};
 use crate::state::recipe::Source;
 use crate::state::sessions::saved::results::results;
 use crate::state::sessions::saved::{
-    MissingLayer, Content, SavedBasis, SavedCurves, SavedDocument, SavedEdit, SavedLayer, SavedMask,
-    SavedOrigin, SavedRegion, SavedRules, SavedShape, SavedSource, SavedStart, SavedTold,
+    Content, MissingLayer, SavedBasis, SavedCurves, SavedDocument, SavedEdit, SavedLayer,
+    SavedMask, SavedOrigin, SavedRegion, SavedRules, SavedShape, SavedSource, SavedStart,
+    SavedTold,
 };
 use crate::state::sessions::unsaved::InSession;
 use crate::state::snapshots::saved::own_results;
@@ -286,7 +287,7 @@ impl Lists<'_> {
                 let gradients = self.files(gradients);
                 let scan = matches!(&layer.content, DocumentContent::Scan { dwi, .. } if dwi.tensors.is_none())
                     && gradients.is_empty();
-                let told = SavedTold {
+                let reported = SavedTold {
                     vtk_space: reading.vtk_space,
                     colours: reading.colours.as_ref().map(|p| self.file(p, false)),
                     tensors: reading.tensors,
@@ -294,7 +295,7 @@ impl Lists<'_> {
                 SavedOrigin::File {
                     file: self.file(file, scan),
                     gradients,
-                    told,
+                    told: reported,
                 }
             }
             Origin::Computed(made) => return self.computed(document, layer, made),
@@ -450,10 +451,10 @@ impl Lists<'_> {
             SavedOrigin::File {
                 file,
                 gradients,
-                told,
+                told: reported,
             } => {
                 self.renumber(read, file, gradients)?;
-                if let Some(colours) = &mut told.colours {
+                if let Some(colours) = &mut reported.colours {
                     self.renumber(read, colours, &mut [])?;
                 }
             }

@@ -42,10 +42,10 @@ struct Filtered {
 impl Filtered {
     fn of(document: &Document) -> Self {
         let filter = &document.filter;
-        let usual =
+        let default_value =
             |p: &commit::Params| *p == commit::Params::defaults_for(document.filter_shells());
         Self {
-            params: filter.params.clone().filter(|p| !usual(p)),
+            params: filter.params.clone().filter(|p| !default_value(p)),
             mask: filter.mask,
             peaks: filter.peaks,
             times: filter.times.clone(),
@@ -67,8 +67,8 @@ impl Segment {
         let mut params = settings.params.clone();
         if !settings.told {
             // The image's window gave them, not the user.
-            let usual = defaults::segment().params;
-            (params.target, params.tolerance) = (usual.target, usual.tolerance);
+            let default_value = defaults::segment().params;
+            (params.target, params.tolerance) = (default_value.target, default_value.tolerance);
         }
         Self {
             params,

@@ -158,9 +158,9 @@ pub(in crate::state) fn was_made_again(
     if let Some(sentence) = lost {
         state.session.notify(Severity::Warning, sentence);
     }
-    let words = outcome.map_or(String::new(), |o| format!(", {}", o.words()));
+    let text = outcome.map_or(String::new(), |o| format!(", {}", o.words()));
     let seconds = wall_ms / 1e3;
-    state.session.status = format!("Made {name} again: {streamlines} in {seconds:.1} s{words}");
+    state.session.status = format!("Made {name} again: {streamlines} in {seconds:.1} s{text}");
     if outcome == Some(Match::Differs) {
         state.session.notify(
             Severity::Warning,

@@ -6,7 +6,7 @@ use crate::data::words::counted;
 use crate::jobs::{
     Delivery, Job, JobError, PartialSender, Receive, Slot, Unfinished, Worker, memory_for_curves,
 };
-use crate::solvers::tractogram::selection::{SelectionRules, Selection, copied, select};
+use crate::solvers::tractogram::selection::{Selection, SelectionRules, copied, select};
 use crate::state::streamlines::{SameArc, StreamlineSelection};
 use crate::state::update::ended;
 use crate::state::{Effect, State};

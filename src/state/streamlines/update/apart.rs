@@ -3,7 +3,7 @@
 
 use crate::data::Role;
 use crate::data::region::RegionId;
-use crate::state::streamlines::{StreamlineRules, RegionRule};
+use crate::state::streamlines::{RegionRule, StreamlineRules};
 use crate::state::{Action, Layer, State};
 use std::sync::Arc;
 

@@ -4,7 +4,9 @@
 use crate::data::{Region, Tractogram};
 use crate::solvers::connectivity::Connectome;
 use crate::solvers::tractogram::profile::{Along, Start};
-use crate::solvers::tractogram::selection::{PointStatistic, Given, OnImage, SelectionRules, Within};
+use crate::solvers::tractogram::selection::{
+    Given, OnImage, PointStatistic, SelectionRules, Within,
+};
 use crate::state::streamlines::jobs::Among;
 use crate::state::streamlines::jobs::connectome::ComputeConnectome;
 use crate::state::streamlines::jobs::pick::ExtractStreamlines;
@@ -12,8 +14,8 @@ use crate::state::streamlines::jobs::profile::ComputeProfile;
 use crate::state::streamlines::jobs::select::FilterStreamlines;
 use crate::state::streamlines::jobs::table::{ComputeValues, Measure, SortRows};
 use crate::state::streamlines::{
-    Column, ColumnKey, ConnectKey, Drawer, OrderKey, ProfileKey, Same, StreamlineRules, SelectionKey, RegionRule,
-    lines_of,
+    Column, ColumnKey, ConnectKey, Drawer, OrderKey, ProfileKey, RegionRule, Same, SelectionKey,
+    StreamlineRules, lines_of,
 };
 use crate::state::{Effect, LayerId, State};
 use std::sync::Arc;
@@ -59,10 +61,14 @@ fn forget(state: &mut State) {
 }
 
 /// Regions as a filter has them, with how they count.
-pub(in crate::state) fn regions(state: &State, sieve: &StreamlineRules) -> Vec<(RegionRule, Arc<Region>)> {
+pub(in crate::state) fn regions(
+    state: &State,
+    sieve: &StreamlineRules,
+) -> Vec<(RegionRule, Arc<Region>)> {
     let regions = state.document.regions.iter();
     let used = regions.map(|r| (sieve.how(r.id, r.role), r.clone()));
-    used.filter(|(how, _)| *how != RegionRule::Nothing).collect()
+    used.filter(|(how, _)| *how != RegionRule::Nothing)
+        .collect()
 }
 
 fn filtered(state: &State) -> Option<(&StreamlineRules, &Tractogram)> {
@@ -77,7 +83,11 @@ fn image_columns(sieve: &StreamlineRules) -> impl Iterator<Item = &Column> {
 }
 
 /// The rules of a filter; `None` while values that it needs are on their way.
-pub(in crate::state) fn rules(state: &State, sieve: &StreamlineRules, lines: &Tractogram) -> Option<SelectionRules> {
+pub(in crate::state) fn rules(
+    state: &State,
+    sieve: &StreamlineRules,
+    lines: &Tractogram,
+) -> Option<SelectionRules> {
     let mut values = Vec::new();
     let (mut given, mut images) = (Vec::new(), Vec::new());
     for limit in &sieve.limits {
@@ -138,7 +148,7 @@ pub(in crate::state) fn rules(state: &State, sieve: &StreamlineRules, lines: &Tr
 }
 
 fn sift(state: &mut State, effects: &mut Vec<Effect>) {
-    let wanted = filtered(state).map(|(sieve, lines)| SelectionKey {
+    let requested = filtered(state).map(|(sieve, lines)| SelectionKey {
         of: lines.id(),
         sieve: sieve.clone(),
         regions: regions(state, sieve)
@@ -154,13 +164,15 @@ fn sift(state: &mut State, effects: &mut Vec<Effect>) {
             .collect(),
         coarse: state.history.is_open(),
     });
-    if let (Some(wanted), Some((known, sifted))) = (&wanted, state.session.bundle.sift.shown()) {
+    if let (Some(requested), Some((known, sifted))) =
+        (&requested, state.session.bundle.sift.shown())
+    {
         let alike = SelectionKey {
-            coarse: wanted.coarse,
+            coarse: requested.coarse,
             ..known.clone()
         };
         // All were shown, or those that are shown are enough for now.
-        if alike == *wanted && (sifted.every == 1 || wanted.coarse) {
+        if alike == *requested && (sifted.every == 1 || requested.coarse) {
             return;
         }
     }
@@ -172,7 +184,7 @@ fn sift(state: &mut State, effects: &mut Vec<Effect>) {
         return;
     };
     let tractogram = lines.clone();
-    if let Some(key) = state.session.bundle.sift.ask(wanted) {
+    if let Some(key) = state.session.bundle.sift.ask(requested) {
         let most_shown = if key.coarse { FEW } else { usize::MAX };
         effects.push(Effect::submit(FilterStreamlines {
             tractogram,
@@ -256,13 +268,13 @@ fn order(state: &mut State, effects: &mut Vec<Effect>) {
     }
     let (count, values) = (lines.len(), values.flatten().cloned());
     let marks = state.among(layer.id);
-    let wanted = OrderKey {
+    let requested = OrderKey {
         of: lines.id(),
         marks: marks.clone(),
         by: values.clone().map(crate::state::streamlines::SameArc),
         descending: table.descending,
     };
-    if let Some(key) = state.session.bundle.order.ask(Some(wanted)) {
+    if let Some(key) = state.session.bundle.order.ask(Some(requested)) {
         effects.push(Effect::submit(SortRows {
             count,
             among: marks.map(|m| m.0),
@@ -275,8 +287,8 @@ fn order(state: &mut State, effects: &mut Vec<Effect>) {
 /// Those that are chosen, to be drawn.
 fn extract(state: &mut State, effects: &mut Vec<Effect>) {
     let chosen = state.chosen().map(|c| (c.layer, c.marks.clone()));
-    let wanted = chosen.as_ref().map(|(_, marks)| marks.clone());
-    if let (Some(marks), Some((layer, _))) = (state.session.bundle.extract.ask(wanted), chosen)
+    let requested = chosen.as_ref().map(|(_, marks)| marks.clone());
+    if let (Some(marks), Some((layer, _))) = (state.session.bundle.extract.ask(requested), chosen)
         && let Some(lines) = state.document.layer(layer).and_then(|l| lines_of(l))
     {
         let tractogram = lines.clone();
@@ -289,12 +301,12 @@ fn extract(state: &mut State, effects: &mut Vec<Effect>) {
 
 /// What the profile is of.
 pub(in crate::state) fn profile_columns(state: &State, lines: &Tractogram) -> Vec<Column> {
-    let asked = &state.document.bundle.profile.along;
+    let requested = &state.document.bundle.profile.along;
     let can = |column: &&Column| match column {
         Column::Value(name) => lines.per_point.contains_key(name),
         Column::Image(layer) => state.column_image(*layer).is_some(),
     };
-    let known: Vec<Column> = asked.iter().filter(can).cloned().collect();
+    let known: Vec<Column> = requested.iter().filter(can).cloned().collect();
     match known.is_empty() {
         true => state.usual_along(lines).into_iter().collect(),
         false => known,
@@ -334,7 +346,7 @@ fn profile(state: &mut State, effects: &mut Vec<Effect>) {
         })
     });
     let along: Vec<Along> = along.collect();
-    let wanted = ProfileKey {
+    let requested = ProfileKey {
         of: lines.id(),
         marks: marks.clone(),
         along: columns.iter().filter_map(|c| state.origin(c)).collect(),
@@ -347,7 +359,7 @@ fn profile(state: &mut State, effects: &mut Vec<Effect>) {
         state.session.bundle.profile.ask(None);
         return;
     }
-    if let Some(key) = state.session.bundle.profile.ask(Some(wanted)) {
+    if let Some(key) = state.session.bundle.profile.ask(Some(requested)) {
         effects.push(Effect::submit(ComputeProfile {
             among: Among {
                 tractogram,
@@ -386,7 +398,7 @@ fn connect(state: &mut State, effects: &mut Vec<Effect>) {
         }
     });
     let marks = state.among(layer.id);
-    let wanted = ConnectKey {
+    let requested = ConnectKey {
         of: lines.id(),
         marks: marks.clone(),
         labels: (labels.id, volume.id(), 0),
@@ -394,7 +406,7 @@ fn connect(state: &mut State, effects: &mut Vec<Effect>) {
         value: value.and_then(|c| state.origin(c)),
     };
     let tractogram = lines.clone();
-    if let Some(key) = state.session.bundle.connect.ask(Some(wanted)) {
+    if let Some(key) = state.session.bundle.connect.ask(Some(requested)) {
         effects.push(Effect::submit(ComputeConnectome {
             among: Among {
                 tractogram,
@@ -410,13 +422,13 @@ fn connect(state: &mut State, effects: &mut Vec<Effect>) {
 
 /// Names of the labels that were asked for.
 pub(in crate::state) fn node_names(state: &State, connectome: &Connectome) -> Arc<[String]> {
-    let asked = state
+    let requested = state
         .session
         .bundle
         .connect
         .running()
         .map(|key| key.labels.0);
-    let layer = asked.and_then(|id: LayerId| state.document.layer(id));
+    let layer = requested.and_then(|id: LayerId| state.document.layer(id));
     match layer.and_then(|l| l.content.volume()) {
         Some(volume) => connectome.names(volume).into(),
         None => connectome.nodes.iter().map(i64::to_string).collect(),

@@ -4,13 +4,13 @@ use crate::data::words::counted;
 use crate::solvers::tractogram::pick::{Screen, Wanted};
 use crate::state::streamlines::jobs::Among;
 use crate::state::streamlines::jobs::pick::PickStreamlines;
-use crate::state::streamlines::{SameArc, ManualSelection, How};
+use crate::state::streamlines::{How, ManualSelection, SameArc};
 use crate::state::{Effect, LayerId, State};
 
 pub fn pick(
     state: &mut State,
     screen: Screen,
-    wanted: Wanted,
+    requested: Wanted,
     how: How,
     effects: &mut Vec<Effect>,
 ) {
@@ -26,7 +26,7 @@ pub fn pick(
     effects.push(Effect::submit(PickStreamlines {
         among,
         screen,
-        target: wanted,
+        target: requested,
     }));
 }
 

@@ -3,15 +3,17 @@
 use super::act;
 use crate::data::Tractogram;
 use crate::state::core::words::counted;
-use crate::state::filter::{ExtraBundle, FilterAction, VirtualLesion, VirtualLesionResult, Summed, Weighed, WeightMap};
-use crate::state::streamlines::{SameArc, How, lines_of};
+use crate::state::filter::{
+    ExtraBundle, FilterAction, Summed, VirtualLesion, VirtualLesionResult, Weighed, WeightMap,
+};
+use crate::state::streamlines::{How, SameArc, lines_of};
 use crate::state::{Action, BundleAction, Layer, Severity, State, defaults};
 use crate::ui::format::{count, fixed, significant, with_unit};
 use crate::ui::forms::display::select_row;
 use crate::ui::theme::{self, size, space};
 use crate::ui::weights::Kept;
 use crate::ui::widgets::button::IconButton;
-use crate::ui::widgets::note::{NoteResponse, Note};
+use crate::ui::widgets::note::{Note, NoteResponse};
 use crate::ui::widgets::{menu, paint, rows, section};
 use crate::ui::{Memory, icons};
 use egui::{Color32, Rect, Response, Sense, Ui, pos2, vec2};
@@ -211,7 +213,7 @@ fn one(
             Of::Rest | Of::Apart(ExtraBundle::Filter, _) => {}
         }
     }
-    let words = match (&row.of, selected) {
+    let sentence = match (&row.of, selected) {
         (Of::Rest, _) => {
             response.on_hover_text(format!("{kept} kept"));
             return;
@@ -225,7 +227,7 @@ fn one(
             "All streamlines that pass the filter, whatever their weight"
         }
     };
-    response.on_hover_text(format!("{kept} kept\n{words}"));
+    response.on_hover_text(format!("{kept} kept\n{sentence}"));
     let centre = pos2(inner.right() - 0.5 * MORE, inner.center().y);
     let square = Rect::from_center_size(centre, vec2(MORE, MORE));
     let more = format!("More of {name}");
@@ -339,7 +341,11 @@ fn without(ui: &mut Ui, state: &State, weighed: &Weighed, actions: &mut Vec<Acti
         }
         let groups = state.document.filtered().map(|(_, lines)| &lines.groups);
         for name in groups.into_iter().flat_map(|g| g.keys()) {
-            item(ui, &format!("Bundle {name}"), VirtualLesionResult::Group(name.clone()));
+            item(
+                ui,
+                &format!("Bundle {name}"),
+                VirtualLesionResult::Group(name.clone()),
+            );
         }
         for region in &state.document.regions {
             let name = format!("What passes {}", region.name);
@@ -355,7 +361,11 @@ fn without(ui: &mut Ui, state: &State, weighed: &Weighed, actions: &mut Vec<Acti
             item(ui, &name, VirtualLesionResult::Pathway(Some(kept.id)));
         }
         if state.final_pathway().is_some() {
-            item(ui, "What passes the live pathway", VirtualLesionResult::Pathway(None));
+            item(
+                ui,
+                "What passes the live pathway",
+                VirtualLesionResult::Pathway(None),
+            );
         }
         chosen
     });
@@ -395,10 +405,10 @@ fn told(ui: &mut Ui, state: &State, lesion: &VirtualLesion, actions: &mut Vec<Ac
     let Some(layer) = layer.and_then(|of| state.document.weight_map(of, &map)) else {
         return;
     };
-    let words = ["Off", "Where worse"];
+    let text = ["Off", "Where worse"];
     let now = usize::from(layer.display.visible);
     let help = "Unexplained signal without them minus that with them: orange is worse";
-    if let Some(i) = crate::ui::forms::display::segment_row(ui, "Map", help, &words, now) {
+    if let Some(i) = crate::ui::forms::display::segment_row(ui, "Map", help, &text, now) {
         act(actions, FilterAction::ShowMap((i == 1).then_some(map)));
     }
 }

@@ -7,7 +7,7 @@ use crate::state::core::words::counted;
 use crate::state::filter::{FilterAction, Times};
 use crate::state::streamlines::lines_of;
 use crate::state::{Action, Content, LayerId, Phase, State};
-use crate::ui::files::{Place, PathPurpose};
+use crate::ui::files::{PathPurpose, Place};
 use crate::ui::format::{count, fixed};
 use crate::ui::forms::display::select_row;
 use crate::ui::widgets::slider::SliderRow;
@@ -75,13 +75,13 @@ pub fn show(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<A
     let scan = document.explained();
     let now = scan.map(|(layer, ..)| layer.id);
     let shown = scan.map_or("none", |(layer, ..)| &layer.name);
-    let words = (
+    let text = (
         "Scan",
         "The signal that the streamlines are to explain: a diffusion scan with its gradients",
         icons::IMAGE,
     );
     let fits = |layer: &crate::state::Layer| document.explains(layer);
-    if let Some(Some(id)) = layer_row(ui, state, words, (now, shown), None, fits) {
+    if let Some(Some(id)) = layer_row(ui, state, text, (now, shown), None, fits) {
         act(actions, FilterAction::Scan(id));
     }
     if let Some((_, volume, Some(gradients))) = scan {
@@ -107,7 +107,7 @@ fn mask(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
     let head = document
         .explained()
         .is_some_and(|(layer, ..)| document.origin(layer).is_phantom());
-    let words = (
+    let text = (
         "Mask",
         "Voxels whose signal is explained: the whole brain, or its white matter",
         icons::REGION,
@@ -120,7 +120,7 @@ fn mask(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
         |layer: &crate::state::Layer| document.origin(layer).fit_map() == Some(FitMap::Repaired);
     let fits =
         |layer: &crate::state::Layer| matches!(layer.content, Content::Mask(_)) && !mark(layer);
-    if let Some(id) = layer_row(ui, state, words, (now, shown), none, fits) {
+    if let Some(id) = layer_row(ui, state, text, (now, shown), none, fits) {
         act(actions, FilterAction::Mask(id));
     }
 }
@@ -133,7 +133,7 @@ fn peaks(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
         return;
     }
     let peaks = document.filter_peaks();
-    let words = (
+    let text = (
         "Peaks",
         "Directions of the water around fibres: three volumes a peak in world axes, or those of tensors",
         icons::MAP,
@@ -141,7 +141,7 @@ fn peaks(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
     let now = peaks.map(|(layer, _)| layer.id);
     let shown = peaks.map_or(TENSORS, |(layer, _)| &layer.name);
     let fits = |layer: &crate::state::Layer| document.can_be_peaks(layer);
-    if let Some(id) = layer_row(ui, state, words, (now, shown), Some(TENSORS), fits) {
+    if let Some(id) = layer_row(ui, state, text, (now, shown), Some(TENSORS), fits) {
         act(actions, FilterAction::Peaks(id));
     }
 }

@@ -14,7 +14,7 @@ use crate::ui::forms::display::{segment_row, select_row};
 use crate::ui::forms::parameters::{self, Rows, Shown};
 use crate::ui::forms::walk;
 use crate::ui::theme;
-use crate::ui::widgets::note::{NoteResponse, Note};
+use crate::ui::widgets::note::{Note, NoteResponse};
 use crate::ui::widgets::slider::SliderRow;
 use crate::ui::widgets::{menu, rows, section};
 use crate::ui::{Memory, panels};
@@ -82,19 +82,25 @@ pub fn show(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<A
 }
 
 /// What is inside the fibres.
-fn fibres(ui: &mut Ui, params: &Params, usual: &Params, set: &mut Set) {
+fn fibres(ui: &mut Ui, params: &Params, default_value: &Params, set: &mut Set) {
     let rows = Rows::These(&["model"]);
-    parameters::rows(ui, params, usual, rows, &mut |mut changed, phase| {
-        // The density model leaves out all water; other models come with it.
-        if params.model.intra == Intra::Density && changed.model.intra != Intra::Density {
-            changed.model.extra.clone_from(&usual.model.extra);
-            changed.model.free.clone_from(&usual.model.free);
-        }
-        set(changed, phase);
-    });
+    parameters::rows(
+        ui,
+        params,
+        default_value,
+        rows,
+        &mut |mut changed, phase| {
+            // The density model leaves out all water; other models come with it.
+            if params.model.intra == Intra::Density && changed.model.intra != Intra::Density {
+                changed.model.extra.clone_from(&default_value.model.extra);
+                changed.model.free.clone_from(&default_value.model.free);
+            }
+            set(changed, phase);
+        },
+    );
     match &params.model.intra {
         Intra::GammaCylinders { along, radii } => gamma(ui, params, *along, radii, set),
-        _ => parameters::rows(ui, params, usual, Rows::These(&["radii"]), set),
+        _ => parameters::rows(ui, params, default_value, Rows::These(&["radii"]), set),
     }
 }
 
@@ -127,15 +133,15 @@ fn gamma(ui: &mut Ui, params: &Params, along: f64, radii: &[Gamma], set: &mut Se
 }
 
 /// Water around fibres, and free water.
-fn surround(ui: &mut Ui, params: &Params, usual: &Params, shells: usize, set: &mut Set) {
+fn surround(ui: &mut Ui, params: &Params, default_value: &Params, shells: usize, set: &mut Set) {
     let help = "Hindered water around the fibres, along the peaks";
     let has = usize::from(!params.model.extra.is_empty());
-    let words = ["None", "Zeppelin"];
-    if let Some(i) = segment_row(ui, "Around them", help, &words, has) {
+    let text = ["None", "Zeppelin"];
+    if let Some(i) = segment_row(ui, "Around them", help, &text, has) {
         let mut params = params.clone();
         params.model.extra = match i {
             0 => Vec::new(),
-            _ => usual.model.extra.clone(),
+            _ => default_value.model.extra.clone(),
         };
         set(params, Phase::Done);
     }
@@ -196,14 +202,14 @@ fn diffusivity(
     row.value(ui).map(|(v, phase)| (exact(v), phase))
 }
 
-fn diffusivities(ui: &mut Ui, params: &Params, usual: &Params, set: &mut Set) {
+fn diffusivities(ui: &mut Ui, params: &Params, default_value: &Params, set: &mut Set) {
     panels::caption(ui, "10⁻³ mm²/s", "");
-    parameters::rows(ui, params, usual, Rows::These(&["along"]), set);
+    parameters::rows(ui, params, default_value, Rows::These(&["along"]), set);
     for (i, zeppelin) in params.model.extra.iter().enumerate() {
         let name = numbered("Radial", i);
-        let words = (&*name, "Across fibres, around them");
-        let known = usual.model.extra.get(i).map(|z| z.across);
-        let row = diffusivity(ui, words, (zeppelin.across, known), 0.1..=1.5);
+        let text = (&*name, "Across fibres, around them");
+        let known = default_value.model.extra.get(i).map(|z| z.across);
+        let row = diffusivity(ui, text, (zeppelin.across, known), 0.1..=1.5);
         if let Some((across, phase)) = row {
             let mut params = params.clone();
             params.model.extra[i] = Zeppelin {
@@ -215,9 +221,9 @@ fn diffusivities(ui: &mut Ui, params: &Params, usual: &Params, set: &mut Set) {
     }
     for (i, free) in params.model.free.iter().enumerate() {
         let name = numbered("Ball", i);
-        let words = (&*name, "Of free water: in tissue, in cerebrospinal fluid");
-        let known = usual.model.free.get(i).copied();
-        if let Some((to, phase)) = diffusivity(ui, words, (*free, known), 1.0..=4.0) {
+        let text = (&*name, "Of free water: in tissue, in cerebrospinal fluid");
+        let known = default_value.model.free.get(i).copied();
+        if let Some((to, phase)) = diffusivity(ui, text, (*free, known), 1.0..=4.0) {
             let mut params = params.clone();
             params.model.free[i] = to;
             set(params, phase);
@@ -232,8 +238,8 @@ fn numbered(name: &str, i: usize) -> String {
     }
 }
 
-fn penalties(ui: &mut Ui, state: &State, params: &Params, usual: &Params, set: &mut Set) {
-    parameters::rows(ui, params, usual, Rows::These(&["lasso"]), set);
+fn penalties(ui: &mut Ui, state: &State, params: &Params, default_value: &Params, set: &mut Set) {
+    parameters::rows(ui, params, default_value, Rows::These(&["lasso"]), set);
     let groups = state
         .document
         .filtered()
@@ -244,7 +250,7 @@ fn penalties(ui: &mut Ui, state: &State, params: &Params, usual: &Params, set: &
         unused: why,
         ..Shown::default()
     };
-    parameters::number(ui, params, usual, "group", shown, set);
+    parameters::number(ui, params, default_value, "group", shown, set);
 }
 
 /// Powers of ten: others are for the command line.

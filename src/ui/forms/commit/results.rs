@@ -9,7 +9,7 @@ use crate::ui::forms::display::colour_of;
 use crate::ui::theme::{self, space};
 use crate::ui::widgets::button::{Button, segmented};
 use crate::ui::widgets::cut::CutHistogram;
-use crate::ui::widgets::note::{NoteResponse, Note};
+use crate::ui::widgets::note::{Note, NoteResponse};
 use crate::ui::widgets::slider::{self, Columns};
 use crate::ui::widgets::{paint, rows, section};
 use crate::ui::{Memory, panels};
@@ -143,17 +143,17 @@ fn shown(
     let row = paint::inset(rect, space::INSET, space::INSET);
     let row = Rect::from_center_size(row.center(), vec2(row.width(), space::FIELD + 2.0));
     let now = state.document.shown_by_weight(layer.id);
-    let words = Shown::ALL.map(Shown::name);
+    let sentence = Shown::ALL.map(Shown::name);
     let at = Shown::ALL.iter().position(|s| *s == now).unwrap_or(0);
-    if let Some(i) = segmented(ui, row, "Streamlines shown", &words, at) {
+    if let Some(i) = segmented(ui, row, "Streamlines shown", &sentence, at) {
         act(actions, FilterAction::Show(Shown::ALL[i]));
     }
-    let wanted = match now {
+    let requested = match now {
         Shown::Before => all,
         Shown::After => kept,
         Shown::Difference => all - kept,
     };
-    if let Some(seen) = narrowed(state, layer, wanted) {
+    if let Some(seen) = narrowed(state, layer, requested) {
         let text = "of these are shown: regions or another filter hide the rest";
         rows::hint(ui, &format!("{} {text}", count(seen as u64)));
     }
@@ -176,11 +176,11 @@ fn shown(
 }
 
 /// How many are seen, where more than weights says it.
-fn narrowed(state: &State, layer: &Layer, wanted: usize) -> Option<usize> {
+fn narrowed(state: &State, layer: &Layer, requested: usize) -> Option<usize> {
     let sieve = state.document.bundle.sieve.as_ref();
     let sieve = sieve.filter(|s| s.layer == layer.id && s.group.is_none())?;
     let (key, sifted) = state.session.bundle.sift.shown()?;
-    (key.sieve == *sieve && sifted.kept != wanted).then_some(sifted.kept)
+    (key.sieve == *sieve && sifted.kept != requested).then_some(sifted.kept)
 }
 
 /// Which map lies over the images.
@@ -197,7 +197,7 @@ fn map_row(ui: &mut Ui, state: &State, layer: &Layer, actions: &mut Vec<Action>)
         found.is_some_and(|l| l.display.visible)
     };
     let now = maps.iter().position(seen).map_or(0, |i| i + 1);
-    let words: Vec<&str> = std::iter::once("Off")
+    let text: Vec<&str> = std::iter::once("Off")
         .chain(maps.iter().map(WeightMap::short))
         .collect();
     let help = "Shares of the signal that fibres (IC), the water around them (EC) and free water (ISO) explain, or \
@@ -206,7 +206,7 @@ fn map_row(ui: &mut Ui, state: &State, layer: &Layer, actions: &mut Vec<Action>)
     slider::label(ui, columns.label, "Map", help);
     // Five words need more than the usual room.
     let row = columns.wide.with_min_x(columns.label.left() + 40.0);
-    if let Some(i) = segmented(ui, row, "Map on slices", &words, now) {
+    if let Some(i) = segmented(ui, row, "Map on slices", &text, now) {
         let map = i.checked_sub(1).map(|i| maps[i].clone());
         act(actions, FilterAction::ShowMap(map));
     }

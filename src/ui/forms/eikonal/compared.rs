@@ -5,7 +5,7 @@ use crate::state::pathways::jobs::COMPARE;
 use crate::state::pathways::{AmongPairs, PathwayAction, Standing};
 use crate::state::{Action, Severity, State};
 use crate::ui::theme;
-use crate::ui::widgets::note::{NoteResponse, Note};
+use crate::ui::widgets::note::{Note, NoteResponse};
 use crate::ui::widgets::rows;
 use egui::Ui;
 

@@ -31,9 +31,9 @@ pub fn cost(ui: &mut Ui, settings: &PathwaySettings, set: &mut Set) {
         pos2(name_at.right() + 4.0, centre - 0.5 * space::FIELD - 1.0),
         pos2(columns.wide.right(), centre + 0.5 * space::FIELD + 1.0),
     );
-    let words = Shown::ALL.map(Shown::name);
+    let text = Shown::ALL.map(Shown::name);
     let now = Shown::ALL.iter().position(|s| *s == settings.shown);
-    if let Some(i) = segmented(ui, place, "Show cost", &words, now.unwrap_or(0)) {
+    if let Some(i) = segmented(ui, place, "Show cost", &text, now.unwrap_or(0)) {
         let changed = PathwaySettings {
             shown: Shown::ALL[i],
             ..settings.clone()
@@ -47,8 +47,12 @@ pub fn on_slices(ui: &mut Ui, settings: &PathwaySettings, memory: &mut Memory, s
     if !folded(ui, ON_SLICES, memory) {
         return;
     }
-    let usual = defaults::pathways();
-    let limits = [*PathwaySettings::RANGE.start(), *PathwaySettings::RANGE.end()].map(|s| f64::from(s) * 100.0);
+    let default_value = defaults::pathways();
+    let limits = [
+        *PathwaySettings::RANGE.start(),
+        *PathwaySettings::RANGE.end(),
+    ]
+    .map(|s| f64::from(s) * 100.0);
     let row = SliderRow::new("Colours up to", f64::from(settings.range) * 100.0, 5.0..=150.0)
         .logarithmic()
         .decimals(0)
@@ -68,7 +72,7 @@ pub fn on_slices(ui: &mut Ui, settings: &PathwaySettings, memory: &mut Memory, s
         0.0..=100.0,
     )
     .decimals(0)
-    .default(f64::from(usual.opacity) * 100.0)
+    .default(f64::from(default_value.opacity) * 100.0)
     .unit("%")
     .help("Of the cost on slices");
     if let Some((percent, phase)) = row.value(ui) {

@@ -11,7 +11,7 @@ use crate::ui::naming::{self, Named, Renamed};
 use crate::ui::theme::{self, size, space};
 use crate::ui::tracks::Remark;
 use crate::ui::widgets::button::{IconButton, eye};
-use crate::ui::widgets::note::{NoteResponse, Note};
+use crate::ui::widgets::note::{Note, NoteResponse};
 use crate::ui::widgets::{paint, rows, section};
 use crate::ui::{Memory, format, icons, panels};
 use egui::{Key, Rect, Sense, Ui, pos2, vec2};

@@ -38,7 +38,7 @@ impl Kinds {
         }
     }
 
-    pub fn note_rounding(&mut self, rays: &Rays, asked: usize) {
-        self.rounded = rays.count().map(|rounded| (rounded, asked));
+    pub fn note_rounding(&mut self, rays: &Rays, requested: usize) {
+        self.rounded = rays.count().map(|rounded| (rounded, requested));
     }
 }

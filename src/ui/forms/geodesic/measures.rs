@@ -118,7 +118,7 @@ pub fn histogram(
         colour: &colour,
     }
     .show(ui);
-    let asked = moved.map(|(value, phase)| {
+    let requested = moved.map(|(value, phase)| {
         let cut = if value <= low {
             Cut::All
         } else {
@@ -127,12 +127,12 @@ pub fn histogram(
         (cut, phase)
     });
     let coarse = state.session.live.as_ref().filter(|l| l.coarse);
-    let kept = match (asked, coarse) {
+    let kept = match (requested, coarse) {
         // Of few rays more are kept than the share says.
         (None, Some(live)) => live.output.kept.len(),
-        (asked, _) => memory
+        (requested, _) => memory
             .rays
-            .kept(rays, asked.map_or(now.cut, |(cut, _)| cut)),
+            .kept(rays, requested.map_or(now.cut, |(cut, _)| cut)),
     };
     let fact = match kept {
         0 => format!(
@@ -145,12 +145,12 @@ pub fn histogram(
     let place = Rect::from_min_size(above, vec2(width, panels::CAPTION));
     let mut caption = ui.new_child(egui::UiBuilder::new().max_rect(place));
     panels::caption(&mut caption, "Connectivity measure (CM)", &fact).on_hover_text(CM);
-    let asked = asked.or(keep(ui, now, rays, kept));
-    if let Some((cut, phase)) = asked {
+    let requested = requested.or(keep(ui, now, rays, kept));
+    if let Some((cut, phase)) = requested {
         let rays = Rays { cut, ..now.clone() };
         actions.push(Action::SetRays { rays, phase });
     }
-    asked.map_or(now.cut, |(cut, _)| cut)
+    requested.map_or(now.cut, |(cut, _)| cut)
 }
 
 /// The share that leaves just as many, with as few digits as that takes.
@@ -175,11 +175,11 @@ fn keep(ui: &mut Ui, now: &Rays, live: &RayResult, kept: usize) -> Option<(Cut, 
         Cut::Top(_) => 1,
         Cut::TopShare(_) => 2,
     };
-    let words = ["Cut", "Best n", "Best %"];
+    let sentence = ["Cut", "Best n", "Best %"];
     let mut place = columns.field;
     place.min.x = columns.label.left() + 40.0;
     place.max.x = columns.field.left() - 8.0;
-    if let Some(i) = segmented(ui, place, "Keep", &words, chosen) {
+    if let Some(i) = segmented(ui, place, "Keep", &sentence, chosen) {
         // As many as are kept now; where all are, fewer to begin with.
         let cut = match (i, now.cut) {
             (0, _) => live.least.map_or(Cut::All, Cut::AtLeast),
@@ -197,8 +197,8 @@ fn keep(ui: &mut Ui, now: &Rays, live: &RayResult, kept: usize) -> Option<(Cut, 
     };
     let text = field::value(ui, columns.field, name, &shown, unit)?;
     let Some(number) = format::parse(&text) else {
-        let words = format!("{name}: \"{}\" is no number", text.trim());
-        notice::say(ui, columns.field, words);
+        let sentence = format!("{name}: \"{}\" is no number", text.trim());
+        notice::say(ui, columns.field, sentence);
         return None;
     };
     let cut = match now.cut {

@@ -6,7 +6,7 @@ use crate::state::segment::SegmentAction;
 use crate::state::{Action, LeakNotice, Severity, State, Task};
 use crate::ui::format::{count, significant, with_unit};
 use crate::ui::theme;
-use crate::ui::widgets::note::{NoteResponse, Note};
+use crate::ui::widgets::note::{Note, NoteResponse};
 use egui::Ui;
 
 /// The button that goes back to the state before the leak.

@@ -19,11 +19,11 @@ pub fn show(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<A
     let working = &state.session.segment;
     let Some(live) = &working.live else {
         section::head(ui, "Results");
-        let words = match working.running && state.cannot_segment().is_none() {
+        let sentence = match working.running && state.cannot_segment().is_none() {
             true => "The surface is being placed",
             false => "Nothing yet: sample, add a sphere, run",
         };
-        rows::hint(ui, words);
+        rows::hint(ui, sentence);
         return reference(ui, state, actions);
     };
     let older = live.figures.as_ref().is_some_and(|f| f.step != live.step);
@@ -131,15 +131,15 @@ fn three(ui: &mut Ui, live: &SurfaceUpdate, older: bool, dim: bool) {
         );
     }
     response.widget_info(|| {
-        let mut words: Vec<String> = cells
+        let mut text: Vec<String> = cells
             .iter()
             .map(|(name, value)| format!("{name} {value}"))
             .collect();
         if let Some(figures) = figures.filter(|_| older) {
             let (of, now) = (count(figures.step), count(live.step));
-            words.push(format!("of step {of}, the surface is at {now}"));
+            text.push(format!("of step {of}, the surface is at {now}"));
         }
-        WidgetInfo::labeled(egui::Role::Label, true, words.join(", "))
+        WidgetInfo::labeled(egui::Role::Label, true, text.join(", "))
     });
 }
 
@@ -158,7 +158,7 @@ pub fn rate(live: &SurfaceUpdate) -> Option<String> {
 
 fn speed_line(ui: &mut Ui, state: &State, live: &SurfaceUpdate) {
     let rate = rate(live);
-    let words = match (state.rewinding_to(), state.segment_standing()) {
+    let text = match (state.rewinding_to(), state.segment_standing()) {
         (Some(step), _) => format!("Going back to step {}", count(step)),
         (None, Some(Standing::Running)) => match &rate {
             Some(rate) => format!("Step {}, {rate}", count(live.step)),
@@ -175,7 +175,7 @@ fn speed_line(ui: &mut Ui, state: &State, live: &SurfaceUpdate) {
         },
     };
     let bytes = (live.size.bytes + live.size.kept_bytes) as u64;
-    rows::reading(ui, &words, &size_of(bytes));
+    rows::reading(ui, &text, &size_of(bytes));
 }
 
 /// The mask to compare with, where there is one to choose.

@@ -2,8 +2,8 @@
 
 use super::overlap::Picture;
 use super::{axes, describe, fitted, grid, orders, shells};
-use crate::data::gradients::Weighting;
 use crate::data::axis_change::AxisChange;
+use crate::data::gradients::Weighting;
 use crate::data::{AffineSource, DataId, Grid, TensorLayout, Tractogram};
 use crate::solvers::gradient_check;
 use crate::state::alignment::space::{Disagreement, Item, What, compared, shares_inside};
@@ -181,7 +181,7 @@ fn space_check(state: &State, memory: &mut Memory) -> Option<Check> {
     let mut verdict = Verdict::Passed;
     for (layer, grid, frames) in &opened {
         let moved = state.document.moved_words(layer.id);
-        let moved = moved.map_or(String::new(), |words| format!("; {words}"));
+        let moved = moved.map_or(String::new(), |text| format!("; {text}"));
         report.push(format!(
             "{}: {}, {}{moved}",
             layer.name,
@@ -210,7 +210,7 @@ fn space_check(state: &State, memory: &mut Memory) -> Option<Check> {
         .collect();
     let lines = state.document.layers.iter().filter(|l| l.path.is_some());
     let filled = |l: &Arc<Layer>| matches!(&l.content, Content::Mask(mask) if mask.count() > 0);
-    let asked = match state.document.layers.iter().any(filled) {
+    let requested = match state.document.layers.iter().any(filled) {
         true => "",
         false => {
             "; without a brain mask only the box of the first image is asked whether it holds them"
@@ -219,9 +219,9 @@ fn space_check(state: &State, memory: &mut Memory) -> Option<Check> {
     for layer in lines {
         if let Content::Tractogram(tractogram) = &layer.content {
             let moved = state.document.moved_words(layer.id);
-            let moved = moved.map_or(String::new(), |words| format!("; {words}"));
-            let words = streamlines(&layer.name, tractogram, first);
-            report.push(format!("{words}{moved}{asked}"));
+            let moved = moved.map_or(String::new(), |text| format!("; {text}"));
+            let text = streamlines(&layer.name, tractogram, first);
+            report.push(format!("{text}{moved}{requested}"));
         }
     }
     if !others.is_empty() {

@@ -104,8 +104,8 @@ pub fn show(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<A
     );
     if layout.is_some() {
         let corner = place.right_top() + vec2(8.0, 0.0);
-        let beside = Rect::from_min_size(corner, vec2(not.width(ui), space::BUTTON));
-        if not.show_at(ui, beside).clicked() {
+        let adjacent = Rect::from_min_size(corner, vec2(not.width(ui), space::BUTTON));
+        if not.show_at(ui, adjacent).clicked() {
             actions.push(Action::ReadTensors {
                 layer: layer.id,
                 layout: None,

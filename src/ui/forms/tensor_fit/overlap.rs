@@ -285,8 +285,8 @@ impl Picture {
         let p = theme::palette(ui.style());
         let size_wanted = vec2(ui.available_width(), SIDE + 10.0);
         let (all, response) = ui.allocate_exact_size(size_wanted, Sense::hover());
-        let words = format!("Picture: {sentence}");
-        response.widget_info(|| WidgetInfo::labeled(Role::Image, true, &words));
+        let label = format!("Picture: {sentence}");
+        response.widget_info(|| WidgetInfo::labeled(Role::Image, true, &label));
         let corner = all.left_top() + vec2(left, 4.0);
         let place = Rect::from_min_size(corner, vec2(SIDE, SIDE));
         let painter = ui.painter().with_clip_rect(place);

@@ -2,7 +2,7 @@
 
 use crate::data::{Region, Role};
 use crate::state::{Action, CurveResult, Severity, State};
-use crate::ui::widgets::note::{NoteResponse, Note};
+use crate::ui::widgets::note::{Note, NoteResponse};
 use crate::ui::{Memory, format, theme};
 use egui::Ui;
 use std::sync::Arc;

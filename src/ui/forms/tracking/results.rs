@@ -3,7 +3,7 @@
 use super::empty::Empty;
 use crate::data::appearance::ColourMap;
 use crate::data::{Region, Role};
-use crate::solvers::curves::{SeedOutcome, Params};
+use crate::solvers::curves::{Params, SeedOutcome};
 use crate::solvers::geodesic::Cut;
 use crate::state::core::words::{counted, mask, streamlines};
 use crate::state::document::LineColouring;
@@ -17,7 +17,7 @@ use crate::ui::theme::{self, size, space};
 use crate::ui::tracks::{self, Lengths, Remark, Suggestion};
 use crate::ui::widgets::button::eye;
 use crate::ui::widgets::charts::{self, Histogram};
-use crate::ui::widgets::note::{NoteResponse, Note};
+use crate::ui::widgets::note::{Note, NoteResponse};
 use crate::ui::widgets::{paint, region, rows, section};
 use crate::ui::{Memory, format, panels};
 use egui::{Color32, Rect, Sense, Ui, pos2, vec2};
@@ -233,7 +233,8 @@ fn nothing(
         text: text.to_owned(),
         word: Some(word).filter(|word| !word.is_empty()),
         missed: remedy == Suggestion::LoosenAngle,
-        starts: live.output.fates.iter().sum::<u64>() != live.output.fates[SeedOutcome::NoStart as usize],
+        starts: live.output.fates.iter().sum::<u64>()
+            != live.output.fates[SeedOutcome::NoStart as usize],
     };
     if empty.show(ui, state, live, memory, actions) {
         actions.push(Action::SetTrack {

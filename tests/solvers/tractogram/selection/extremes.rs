@@ -3,18 +3,18 @@
 use arcuate::compute::{Backend, BackendChoice, BackendKind, Control};
 use arcuate::data::Tractogram;
 use arcuate::data::tractogram::LENGTH;
-use arcuate::solvers::tractogram::selection::{SelectionRules, Selection, Within, select};
+use arcuate::solvers::tractogram::selection::{Selection, SelectionRules, Within, select};
 
 /// To and fro between two points: in single precision the sum is off by a tenth.
 pub fn very_many() {
     const N: usize = 1 << 21;
     let points: Vec<[f32; 3]> = (0..N).map(|i| [0.1 * (i % 2) as f32, 0.0, 0.0]).collect();
     let one = Tractogram::new(points, vec![0, N as u64]);
-    let wanted = f64::from(0.1f32) * (N - 1) as f64;
-    let off = |mm: f32| (f64::from(mm) / wanted - 1.0).abs();
+    let requested = f64::from(0.1f32) * (N - 1) as f64;
+    let off = |mm: f32| (f64::from(mm) / requested - 1.0).abs();
     assert!(
         off(one.length_mm(0)) < 1e-7,
-        "{} {wanted}",
+        "{} {requested}",
         one.length_mm(0)
     );
     let within = |low, high| SelectionRules {
@@ -25,7 +25,7 @@ pub fn very_many() {
         }],
         ..SelectionRules::default()
     };
-    let middle = wanted as f32;
+    let middle = requested as f32;
     let found = picked(&one, &within(0.999 * middle, 1.001 * middle));
     assert_eq!(found.marks, [true]);
 }

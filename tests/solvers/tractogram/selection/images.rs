@@ -4,7 +4,9 @@ use super::{on, run, walks};
 use crate::support::Random;
 use arcuate::compute::Control;
 use arcuate::data::{Grid, Tractogram, Volume, VolumeKind};
-use arcuate::solvers::tractogram::selection::{PointStatistic, OnImage, Reason, SelectionRules, means};
+use arcuate::solvers::tractogram::selection::{
+    OnImage, PointStatistic, Reason, SelectionRules, means,
+};
 use glam::DVec3;
 use std::sync::Arc;
 

@@ -54,13 +54,13 @@ pub(super) fn nearest() {
         let screen = screen(&mut random, round % 2 == 0);
         let at = DVec2::new(random.uniform(150.0, 450.0), random.uniform(50.0, 350.0));
         let radius = 12.0;
-        let wanted = Wanted::Nearest { at, radius };
+        let requested = Wanted::Nearest { at, radius };
         let among: Vec<bool> = (0..40).map(|_| random.uniform(0.0, 1.0) < 0.8).collect();
         let found = pick(
             &lines,
             Some(&among),
             &screen,
-            &wanted,
+            &requested,
             &on(2),
             &Control::new(),
         )
@@ -100,8 +100,8 @@ pub(super) fn nearest() {
         let turn = glam::DQuat::from_mat4(&screen_turn(&screen));
         screen.from_world *= DMat4::from_quat(turn.inverse());
         let at = DVec2::new(300.0, 200.0);
-        let wanted = Wanted::Nearest { at, radius: 5.0 };
-        let found = pick(&lines, None, &screen, &wanted, &on(1), &Control::new()).unwrap();
+        let requested = Wanted::Nearest { at, radius: 5.0 };
+        let found = pick(&lines, None, &screen, &requested, &on(1), &Control::new()).unwrap();
         let expected = u32::from(order[0] == behind);
         assert_eq!(found, [expected]);
     }
@@ -140,8 +140,8 @@ pub(super) fn enclosed() {
             }
             odd
         };
-        let wanted = Wanted::Within(outline.clone());
-        let found = pick(&lines, None, &screen, &wanted, &on(2), &Control::new()).unwrap();
+        let requested = Wanted::Within(outline.clone());
+        let found = pick(&lines, None, &screen, &requested, &on(2), &Control::new()).unwrap();
         for i in 0..60u32 {
             let points = seen(lines.streamline(i as usize), &screen);
             // A corner cut by less than the steps between two looks may be missed, and pixels are whole.

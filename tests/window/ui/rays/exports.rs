@@ -57,8 +57,8 @@ fn overwriting() {
         click(&mut window, "Replace");
         // Other things may be asked for besides: what is unsaved is kept every so often.
         let rays = |save: &SaveTractogram| {
-            let beside = save.values.beside(&save.path);
-            let has = |name: &str| beside.iter().any(|b| b.path == path(name));
+            let adjacent = save.values.beside(&save.path);
+            let has = |name: &str| adjacent.iter().any(|b| b.path == path(name));
             has("a.tsf") && has("a.weights.txt")
         };
         assert!(

@@ -185,8 +185,8 @@ pub fn bytes(segments: u64, shape: Shape, rank: usize, shells: usize) -> u64 {
     let own = voxels * shape.own() as u64;
     let basis = (shape.samples * 2 * ROW) as u64;
     let vectors = 5 * shape.rows() as u64 + 7 * shape.columns() as u64;
-    let words = peaks * (COUNT as u64 + 1) + voxels + sums + mixed + own + basis + vectors;
-    8 * segments + 16 * items + 4 * words
+    let text = peaks * (COUNT as u64 + 1) + voxels + sums + mixed + own + basis + vectors;
+    8 * segments + 16 * items + 4 * text
 }
 
 impl Buffers {

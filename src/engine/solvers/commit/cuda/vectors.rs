@@ -2,7 +2,7 @@
 
 use super::super::solver::{Engine, Last, Penalty, Stepped};
 use super::buffers::Finish;
-use super::device_vectors::{OF_COLUMNS, OF_GROUPS, DeviceVectors, Point, SUMS};
+use super::device_vectors::{DeviceVectors, OF_COLUMNS, OF_GROUPS, Point, SUMS};
 use super::{MultiDeviceOperator, in_job};
 use crate::compute::cuda;
 use crate::solvers::Error;

@@ -109,7 +109,7 @@ impl<'a> Cutter<'a> {
         let cosine = MERGE_DEG.to_radians().cos();
         self.pieces.sort_by_key(|p| p.slot);
         // What was written against what should have been, units.
-        let (mut wanted, mut written) = (0.0, 0u64);
+        let (mut requested, mut written) = (0.0, 0u64);
         for run in self.pieces.chunk_by_mut(|a, b| a.slot == b.slot) {
             let mut groups = 0;
             for i in 0..run.len() {
@@ -132,9 +132,9 @@ impl<'a> Cutter<'a> {
                 }
             }
             for group in &run[..groups] {
-                wanted += group.length / self.unit_mm;
+                requested += group.length / self.unit_mm;
                 let direction = directions::code(group.way);
-                let mut units = (wanted.round() as u64).saturating_sub(written);
+                let mut units = (requested.round() as u64).saturating_sub(written);
                 written += units;
                 while units > 0 {
                     let part = units.min(u64::from(u16::MAX));

@@ -36,11 +36,11 @@ impl Dictionary {
         let before = |i: usize| (self.offsets[i] - self.offsets[0]) as f64 + voxel * i as f64;
         let mut begin = 0;
         let each = (1..=count).map(|slab| {
-            let wanted = before(all) * slab as f64 / count as f64;
+            let requested = before(all) * slab as f64 / count as f64;
             // Others need a voxel each, too.
             let last = all - (count - slab);
             let mut end = (begin + 1).min(last);
-            while end < last && before(end + 1) - wanted < wanted - before(end) {
+            while end < last && before(end + 1) - requested < requested - before(end) {
                 end += 1;
             }
             let end = if slab == count { all } else { end };

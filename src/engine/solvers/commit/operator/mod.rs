@@ -242,8 +242,12 @@ impl Operator {
         let used = fewer.as_ref().unwrap_or(responses);
         let way = way.unwrap_or_else(|| Work::of(dictionary, used, samples).cheaper());
         let inner = match way {
-            OperatorKind::Factorised => Inner::Factorised(Factorised::new(dictionary, used, samples)),
-            OperatorKind::Dense { side } => Inner::Dense(Dense::new(dictionary, used, samples, side)),
+            OperatorKind::Factorised => {
+                Inner::Factorised(Factorised::new(dictionary, used, samples))
+            }
+            OperatorKind::Dense { side } => {
+                Inner::Dense(Dense::new(dictionary, used, samples, side))
+            }
         };
         let squares = mean_squares(responses, samples);
         Self::with(inner, way, mixing, dictionary, &squares)

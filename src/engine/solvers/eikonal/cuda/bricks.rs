@@ -135,10 +135,10 @@ impl Bricks {
             false => 0,
         };
         let cell = 1;
-        let words = HEADER * self.headers.len()
+        let text = HEADER * self.headers.len()
             + (RECORD + FLOORS + terms + cell) * self.order.len()
             + READER * self.readers.len();
-        4 * words as u64
+        4 * text as u64
     }
 
     fn needs_terms(&self, prepared: &Prepared) -> bool {
@@ -173,8 +173,8 @@ impl Bricks {
         for (header, readers) in self.headers.iter_mut().zip(readers.of_bricks()) {
             header[FIRST_READER] = self.readers.len() as u32;
             header[READERS] = readers.len() as u32;
-            let words = |(brick, cells): (u32, u64)| [brick, cells as u32, (cells >> 32) as u32, 0];
-            self.readers.extend(readers.into_iter().map(words));
+            let text = |(brick, cells): (u32, u64)| [brick, cells as u32, (cells >> 32) as u32, 0];
+            self.readers.extend(readers.into_iter().map(text));
         }
         Ok(())
     }

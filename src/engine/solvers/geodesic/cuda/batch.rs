@@ -5,11 +5,11 @@ use super::{Job, OnCard};
 use crate::compute::cuda::Device;
 use crate::compute::{Backend, kernels};
 use crate::solvers::Error;
-use crate::solvers::curves::collect::{JoinedCurves, CurvePart};
+use crate::solvers::curves::collect::{CurvePart, JoinedCurves};
 use crate::solvers::curves::cuda::{Wishes, launch, reason};
 use crate::solvers::curves::half_queue::PENDING;
-use crate::solvers::geodesic::join::{self, Ends};
 use crate::solvers::geodesic::half_ray::RayHalf;
+use crate::solvers::geodesic::join::{self, Ends};
 use bytemuck::{Pod, Zeroable};
 use cudarc::driver::{CudaSlice, DeviceRepr, PushKernelArg as _};
 use std::ops::Range;
@@ -128,15 +128,15 @@ impl Job<'_> {
         let seeds = &self.rays.seeds[range];
         for (pair, (ray, seed, at)) in halves.chunks_exact(senses).zip(seeds) {
             if let Some(ends) = joined.count_ray((*ray, *seed), pair, &rules) {
-                let wanted = if ends.missed { &mut missed } else { &mut kept };
-                wanted.add(&ends, *at);
+                let requested = if ends.missed { &mut missed } else { &mut kept };
+                requested.add(&ends, *at);
             }
         }
         let all = kept.wishes.points() + missed.wishes.points();
         self.room.has(self.seeds_in(seeds.len()), all)?;
         let mut gather_ms = 0.0;
-        for (wanted, lines) in [(&kept, &mut joined.kept), (&missed, &mut joined.missed)] {
-            gather_ms += wanted.fetch(device, points, active.len(), lines, self.backend)?;
+        for (requested, lines) in [(&kept, &mut joined.kept), (&missed, &mut joined.missed)] {
+            gather_ms += requested.fetch(device, points, active.len(), lines, self.backend)?;
         }
         Ok((joined, [follow_ms, gather_ms]))
     }

@@ -104,12 +104,12 @@ pub fn through(field: &Field, surface: &Isosurface, lines: &Tractogram) -> Cross
     let Some(bounds) = surface.bounds() else {
         return Crossings::default();
     };
-    let wanted = pieces_within(&bounds, 0.0);
+    let requested = pieces_within(&bounds, 0.0);
     let pieces = lines.pieces();
     let grid = &field.grid;
     let of_line = |line: usize| {
         let points = lines.streamline(line);
-        let mut near = pieces.near(line, points.len(), wanted);
+        let mut near = pieces.near(line, points.len(), requested);
         let found = near.find_map(|range| {
             let mut segments = segments(&points[range]);
             segments.find_map(|ends| enters(field, ends.map(|p| grid.voxel_at(p))))
@@ -119,7 +119,8 @@ pub fn through(field: &Field, surface: &Isosurface, lines: &Tractogram) -> Cross
         })
     };
     let each = (0..lines.len()).into_par_iter();
-    each.map(of_line).reduce(Crossings::default, Crossings::with)
+    each.map(of_line)
+        .reduce(Crossings::default, Crossings::with)
 }
 
 /// The voxels of an image with at most this value whose centres lie within φ > 0; where there is none, a point of
@@ -143,7 +144,9 @@ pub fn overlap(field: &Field, surface: &Isosurface, volume: &Volume, level: f32)
         }
     };
     let each = (0..values.len()).into_par_iter();
-    let found = each.map(of_voxel).reduce(Crossings::default, Crossings::with);
+    let found = each
+        .map(of_voxel)
+        .reduce(Crossings::default, Crossings::with);
     if found.count > 0 {
         return found;
     }
@@ -161,5 +164,7 @@ pub fn overlap(field: &Field, surface: &Isosurface, volume: &Volume, level: f32)
     };
     let of_cell = |cell: u32| surface.crossings(cell.into()).find(within);
     let found = surface.cells().into_par_iter().find_map_any(of_cell);
-    found.map_or_else(Crossings::default, |at| Crossings::one(at, f64::MIN_POSITIVE))
+    found.map_or_else(Crossings::default, |at| {
+        Crossings::one(at, f64::MIN_POSITIVE)
+    })
 }

@@ -2,13 +2,13 @@
 //! centres, streamlines are straight between points. Distances are proven bounds from below, at most a
 //! thousandth of a millimetre short.
 
+mod crossings;
 mod hull;
 mod isosurface;
 mod search;
-mod crossings;
 
-pub use isosurface::Isosurface;
 pub use crossings::{Crossings, overlap, through};
+pub use isosurface::Isosurface;
 
 use crate::data::Tractogram;
 use crate::data::bounding_chunks::Bounds as PieceBounds;
@@ -84,8 +84,8 @@ pub fn to_streamlines(
     let pieces = lines.pieces();
     let of_line = |mut found: Found, line: usize| {
         let points = lines.streamline(line);
-        let wanted = pieces_within(&all, least.mm());
-        for range in pieces.near(line, points.len(), wanted) {
+        let requested = pieces_within(&all, least.mm());
+        for range in pieces.near(line, points.len(), requested) {
             let ends: Vec<[DVec3; 2]> = segments(&points[range]).collect();
             if !ends.is_empty() {
                 look(&ends, &mut found);

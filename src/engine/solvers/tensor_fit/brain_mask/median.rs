@@ -33,15 +33,15 @@ pub fn median(
             let mut window = Window::default();
             let mut covered = 0..0;
             for (x, out) in out.iter_mut().enumerate() {
-                let wanted = span(x, 0);
-                for x in covered.end..wanted.end {
+                let requested = span(x, 0);
+                for x in covered.end..requested.end {
                     rows.iter().for_each(|row| window.add(row[x]));
                 }
-                for x in covered.start..wanted.start {
+                for x in covered.start..requested.start {
                     rows.iter().for_each(|row| window.remove(row[x]));
                 }
                 *out = window.median();
-                covered = wanted;
+                covered = requested;
             }
             control.advance(nx as u64);
             Ok(())

@@ -100,8 +100,8 @@ impl<'a> Place<'a> {
 impl<'a> Meeting<'a> {
     pub(super) fn new(regions: &'a [Region]) -> Self {
         let of = |role: Role| {
-            let wanted = regions.iter().filter(move |r| r.role == role);
-            wanted.map(Place::new).collect()
+            let requested = regions.iter().filter(move |r| r.role == role);
+            requested.map(Place::new).collect()
         };
         Self {
             exclude: of(Role::Exclude),

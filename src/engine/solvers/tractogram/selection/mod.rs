@@ -10,7 +10,7 @@ mod meeting;
 mod values;
 
 pub use edit::{Edit, Runs, SelectionOptions, apply, copied, moved};
-pub use values::{PointStatistic, NAMED_STOPS, OnImage, column, means};
+pub use values::{NAMED_STOPS, OnImage, PointStatistic, column, means};
 
 use crate::compute::{Backend, Cancelled, Control, memory};
 use crate::data::bounding_chunks::BoundingChunks;

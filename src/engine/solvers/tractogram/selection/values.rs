@@ -56,11 +56,11 @@ pub(super) fn has_stops(tractogram: &Tractogram) -> bool {
 
 /// Whether an end stopped for this reason.
 pub(super) fn stopped(tractogram: &Tractogram, line: usize, reason: StopReason) -> bool {
-    let wanted = f32::from(reason as u8);
+    let requested = f32::from(reason as u8);
     let ends = NAMED_STOPS
         .iter()
         .filter_map(|name| tractogram.per_streamline.get(*name));
-    ends.into_iter().any(|ends| ends[line] == wanted)
+    ends.into_iter().any(|ends| ends[line] == requested)
 }
 
 impl StopReason {
