@@ -67,7 +67,7 @@ const GROUPS: [[Group; 2]; 3] = [
                 ("E", "Place a terminate region"),
                 ("B", "Brush; again: eraser"),
                 ("U,  L,  G", "Rectangle, polygon, fill"),
-                ("A,  D", "Add a sphere, a keep-out sphere"),
+                ("A,  D", "Add a sphere, a keep-out"),
                 ("Space", "Run, pause, stop a fit"),
                 ("+  −", "Larger, smaller"),
                 ("Drag", "Move; its rim resizes"),

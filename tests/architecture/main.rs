@@ -7,6 +7,7 @@ use arcuate_tests as support;
 
 mod caps;
 mod planted;
+mod ranks;
 mod rules;
 #[cfg(unix)]
 mod setup;
@@ -17,6 +18,7 @@ fn main() {
     support::run([
         rules::tests(),
         caps::tests(),
+        ranks::tests(),
         #[cfg(unix)]
         setup::tests(),
     ])

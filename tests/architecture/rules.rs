@@ -82,7 +82,7 @@ fn names() -> Vec<String> {
 
 /// `["ui", "forms", "tracking"]` for src/ui/forms/tracking.rs, `["ui"]` for src/ui/mod.rs and `["data", "grid"]` for
 /// src/engine/data/grid.rs; `None` outside src.
-fn module_of(path: &str) -> Option<Vec<&str>> {
+pub fn module_of(path: &str) -> Option<Vec<&str>> {
     let inner = path.strip_prefix("src/")?.strip_suffix(".rs")?;
     let inner = inner.strip_prefix("engine/").unwrap_or(inner);
     Some(

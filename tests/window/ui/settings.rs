@@ -134,10 +134,10 @@ fn lines() {
     let mut window = window(small_scan(), [1280.0, 800.0]);
     press(&mut window, Modifiers::NONE, Key::F1);
     click(&mut window, "Search in Help");
-    window.event(egui::Event::Text("finds every command".to_owned()));
+    window.event(egui::Event::Text("writes TCK".to_owned()));
     window.run();
-    click(&mut window, "First steps: Find anything");
-    let (words, bullets) = page(&window, "Find anything");
+    click(&mut window, "First steps: Keep and export");
+    let (words, bullets) = page(&window, "Keep and export");
     let line = |text: &str| {
         let found = words.iter().find(|w| w.text.contains(text));
         found.unwrap_or_else(|| panic!("{text}")).baseline

@@ -73,7 +73,11 @@ fn carry_out(window: &mut Window) {
 
 /// With a surface at its start.
 fn begun() -> Window {
-    let mut window = window(small_scan(), [1920.0, 1080.0]);
+    begun_with(small_scan(), [1920.0, 1080.0])
+}
+
+fn begun_with(state: State, size: [f32; 2]) -> Window {
+    let mut window = window(state, size);
     click(&mut window, "Segment");
     let mut settings = window.state().state.document.segment.settings.clone();
     settings.told = true;
@@ -208,7 +212,7 @@ fn plot() {
 
 /// In a window of 1280 × 800 with three distances above it.
 fn whole_plot() {
-    let mut state = begun().state().state.clone();
+    let mut state = small_scan();
     for name in ["CST L", "CST R", "Cingulum"] {
         let id = LayerId(state.document.fresh_id());
         let beam = [vec![DVec3::X * -30.0, DVec3::X * 30.0]];
@@ -221,7 +225,7 @@ fn whole_plot() {
         let layer = Layer::new(id, name.to_owned(), content, display, origin);
         state.document.layers.push(Arc::new(layer));
     }
-    let mut window = window(state, [1280.0, 800.0]);
+    let mut window = begun_with(state, [1280.0, 800.0]);
     window.run();
     let plot = window.get_by_label_contains("Volume after ").rect();
     let rows = ["CST L", "CST R", "Cingulum"].map(|name| {

@@ -1,0 +1,170 @@
+//! Ranks inside `state`: a file uses files of its own rank or lower, and a feature uses features to its left in
+//! [`FEATURES`]. What breaks this today is counted in [`RANK_EXCEPTIONS`], and may only fall.
+
+use crate::rules::{File, module_of, report, tree};
+use crate::source::{paths, tokens};
+use crate::support::test;
+use crate::tables::{FEATURES, RANK_EXCEPTIONS};
+use libtest_mimic::Trial;
+use std::collections::{BTreeMap, BTreeSet};
+
+pub fn tests() -> Vec<Trial> {
+    vec![
+        test("architecture::ranks inside state", || {
+            report(beyond(&found(&tree()), RANK_EXCEPTIONS));
+        }),
+        test("architecture::planted ranks", planted_ranks),
+    ]
+}
+
+/// 1: `core`, which knows no feature; 2: a feature's types and recipes; 3: the document and what stands beside it;
+/// 4: what a feature does; 5: what runs all features.
+fn rank(module: &[&str]) -> u8 {
+    match module {
+        ["core", ..] => 1,
+        [feature] if FEATURES.contains(feature) => 2,
+        [_, "types" | "recipe" | "mod", ..] => 2,
+        ["update" | "methods" | "report" | "changes", ..] => 5,
+        [feature, ..] if FEATURES.contains(feature) => 4,
+        _ => 3,
+    }
+}
+
+/// How often each file of `state` uses what it may not.
+fn found(files: &[File]) -> BTreeMap<String, usize> {
+    let inside = |file: &File| {
+        let module = module_of(&file.path)?;
+        let module: Vec<String> = module.iter().map(|&m| m.to_owned()).collect();
+        (module[0] == "state").then_some(module)
+    };
+    let modules: BTreeSet<Vec<String>> = files.iter().filter_map(inside).collect();
+    let mut counts = BTreeMap::new();
+    for file in files {
+        let Some(module) = inside(file) else {
+            continue;
+        };
+        let own: Vec<&str> = module.iter().map(String::as_str).collect();
+        // A folder's first file lists what stands in the folder.
+        if file.path.ends_with("/mod.rs") && own.len() < 3 {
+            continue;
+        }
+        for path in paths(&tokens(&file.text), &own) {
+            let Some(used) = target(&path.segments, &modules) else {
+                continue;
+            };
+            if !may_use(&own[1..], &used[1..]) {
+                *counts.entry(file.path.clone()).or_insert(0) += 1;
+            }
+        }
+    }
+    counts
+}
+
+/// The module of `state` that a path leads into; `None` where it leads elsewhere, or to the state itself.
+fn target<'a>(segments: &'a [String], modules: &BTreeSet<Vec<String>>) -> Option<Vec<&'a str>> {
+    let rest = match segments {
+        [krate, rest @ ..] if krate == "crate" => rest,
+        _ => return None,
+    };
+    let lengths = (2..=rest.len()).rev();
+    let length = lengths
+        .into_iter()
+        .find(|&n| modules.contains(&rest[..n]))?;
+    Some(rest[..length].iter().map(String::as_str).collect())
+}
+
+fn may_use(own: &[&str], used: &[&str]) -> bool {
+    let place = |module: &[&str]| FEATURES.iter().position(|f| module.first() == Some(f));
+    let (from, to) = (rank(own), rank(used));
+    let same_feature = own.first() == used.first();
+    match (place(own), place(used)) {
+        (Some(own), Some(used)) if from == 4 && to == 4 => used <= own,
+        _ => to <= from || same_feature && from >= 2,
+    }
+}
+
+/// Files that break the ranks more often than their exception allows, and exceptions that are too generous.
+fn beyond(found: &BTreeMap<String, usize>, exceptions: &[(&str, usize)]) -> Vec<String> {
+    let allowed = |path: &str| exceptions.iter().find(|(p, _)| *p == path);
+    let count = |path: &str| allowed(path).map_or(0, |(_, n)| *n);
+    let more = found.iter().filter(|(path, n)| **n > count(path));
+    let mut wrong: Vec<String> = more
+        .map(|(path, n)| format!("{path}: {n} uses of a higher rank, at most {}", count(path)))
+        .collect();
+    for (path, n) in exceptions {
+        let now = found.get(*path).copied().unwrap_or(0);
+        if now < *n {
+            wrong.push(format!(
+                "{path}: {now} uses of a higher rank, the table says {n}"
+            ));
+        }
+    }
+    wrong
+}
+
+fn planted_ranks() {
+    let file = |path: &str, text: &str| File {
+        path: path.to_owned(),
+        text: text.to_owned(),
+    };
+    let files = |text: &str, at: &str| {
+        let mut files = vec![
+            file("src/state/mod.rs", ""),
+            file("src/state/document.rs", ""),
+            file("src/state/core/live.rs", ""),
+            file("src/state/update/mod.rs", ""),
+            file("src/state/track/update.rs", ""),
+            file("src/state/filter/types.rs", ""),
+            file("src/state/filter/update.rs", ""),
+        ];
+        files.retain(|f| f.path != at);
+        files.push(file(at, text));
+        files
+    };
+    let cases = [
+        (
+            "src/state/core/live.rs",
+            "use crate::state::document::Document;",
+            1,
+        ),
+        (
+            "src/state/filter/types.rs",
+            "use crate::state::core::live::Live;",
+            0,
+        ),
+        (
+            "src/state/filter/types.rs",
+            "use crate::state::document::Document;",
+            1,
+        ),
+        (
+            "src/state/track/update.rs",
+            "fn f() { crate::state::filter::update::follow() }",
+            1,
+        ),
+        (
+            "src/state/filter/update.rs",
+            "use crate::state::track::update::follow;",
+            0,
+        ),
+        (
+            "src/state/filter/update.rs",
+            "use super::types::Settings;",
+            0,
+        ),
+        (
+            "src/state/track/update.rs",
+            "use crate::state::update::edit;",
+            1,
+        ),
+    ];
+    for (at, text, expected) in cases {
+        let found: usize = found(&files(text, at)).values().sum();
+        assert_eq!(found, expected, "{at}: {text}");
+    }
+    let found = BTreeMap::from([("a".to_owned(), 2)]);
+    assert_eq!(beyond(&found, &[("a", 2)]).len(), 0);
+    assert_eq!(beyond(&found, &[("a", 1)]).len(), 1);
+    assert_eq!(beyond(&found, &[("a", 3)]).len(), 1);
+    assert_eq!(beyond(&found, &[]).len(), 1);
+}
