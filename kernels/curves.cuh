@@ -3,7 +3,7 @@
 #pragma once
 #include "regions.cuh"
 
-// As StopReason in src/engine/solvers/tracking/mod.rs.
+// As StopReason in src/engine/solvers/curves/output.rs.
 enum Reason { REACHED, TERMINATED, LEFT_VOLUME, LEFT_MASK, LOW_FA, ANGLE, MAX_LENGTH, MAX_STEPS, SEED, LOOP, INDEFINITE, LEAP };
 const u32 GO = 99;
 
@@ -48,7 +48,7 @@ __device__ __forceinline__ bool allowed(const Rules& rules, const Gate* gates, c
     return false;
 }
 
-// As Wanted in src/engine/solvers/tracking/cuda/curves.rs: a curve's place among those of the grid, how many
+// As Wanted in src/engine/solvers/curves/cuda/mod.rs: a curve's place among those of the grid, how many
 // of its points, where the first goes, and from one to the next: 1 or, backwards, -1.
 struct Wanted {
     u32 slot, count;

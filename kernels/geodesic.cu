@@ -1,5 +1,5 @@
 // Geodesic rays in Hamiltonian form; the mathematics, the rules and their order are those of
-// src/engine/solvers/geodesic (mod.rs, journey.rs). Positions in voxels, lengths in mm.
+// src/engine/solvers/geodesic (mod.rs, half_ray.rs). Positions in voxels, lengths in mm.
 //
 // One thread owns one half ray after the other (trace), or four or eight threads one (share4, share8).
 // Midpoint rule on an H200: 121 registers (RK4 125, splines 204 to 218, share 108), no spills, some 360
@@ -210,7 +210,7 @@ __device__ void eigen(const float d[6], float values[3], float v[3][3]) {
 }
 
 // One thread owns a voxel: sharpens its tensor, scales it and turns it to voxel axes, as `sharpened` and
-// `in_voxel_axes` of src/engine/solvers/geodesic/medium.rs; counts those that were not positive definite.
+// `in_voxel_axes` of src/engine/solvers/geodesic/ray_metric.rs; counts those that were not positive definite.
 extern "C" __global__ void geodesic_sharpen(Prepare prepare, const float* tensors, float* records,
                                             unsigned char* known, u32* repaired) {
     u32 i = thread_index();
@@ -274,7 +274,7 @@ extern "C" __global__ void geodesic_sharpen(Prepare prepare, const float* tensor
 }
 
 // One thread owns a voxel that is not known, and gives it the mean of its known neighbours, if any: one
-// layer of `extend` in src/engine/solvers/tracking/spline.rs.
+// layer of `extend` in src/engine/solvers/curves/spline.rs.
 extern "C" __global__ void geodesic_extend(Prepare prepare, float* records, const unsigned char* known,
                                            unsigned char* known_after) {
     u32 i = thread_index(), nx = prepare.shape[0], ny = prepare.shape[1], nz = prepare.shape[2], plane = nx * ny;

@@ -1,5 +1,5 @@
 // What rays of both forms share: their regions, kept points, summaries. Positions in voxels, lengths in
-// mm; the rules and their order are those of src/engine/solvers/geodesic/journey.rs.
+// mm; the rules and their order are those of src/engine/solvers/geodesic/half_ray.rs.
 #pragma once
 #include "cells.cuh"
 #include "curves.cuh"

@@ -1,5 +1,5 @@
 // Regions: where the segments of a ray or streamline meet them. The rules are those of
-// src/engine/solvers/tracking/regions.rs.
+// src/engine/solvers/curves/regions.rs.
 #pragma once
 #include "common.cuh"
 
