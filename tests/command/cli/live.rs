@@ -261,8 +261,8 @@ pub fn region_commands() {
         ),
         (
             "--union mask:a.nii.gz --grow 5000 --out x.nii.gz",
-            1,
-            "at most 500 mm",
+            2,
+            "from -500 to 500",
         ),
         ("--union mask:a.nii.gz --out b.nii.gz", 1, "--force"),
     ] {

@@ -317,7 +317,7 @@ fn out_of_range() {
     let cases = [
         (track, 2, "1e308"),
         (rays, 2, "e200"),
-        (region, 1, "1e308"),
+        (region, 2, "1e308"),
         (commit, 1, "1e308"),
         (noise, 2, "at least 0.001 or off"),
         ("info one.nii", 1, "Found 1 byte,"),
