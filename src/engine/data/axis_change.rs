@@ -23,7 +23,7 @@ impl AxisChange {
         flipped: [false; 3],
     };
 
-    /// All 24, [`Turn::NONE`] first; at most one axis is flipped.
+    /// All 24, [`AxisChange::NONE`] first; at most one axis is flipped.
     pub fn all() -> Vec<Self> {
         const ORDERS: [[usize; 3]; 6] = [
             [0, 1, 2],
@@ -44,7 +44,7 @@ impl AxisChange {
             .collect()
     }
 
-    /// The one of [`Turn::all`] that weighs the same: at most one axis flipped.
+    /// The one of [`AxisChange::all`] that weighs the same: at most one axis flipped.
     pub fn reduced(self) -> Self {
         match self.flipped.iter().filter(|f| **f).count() {
             0 | 1 => self,

@@ -2,7 +2,7 @@
 //! ([`super::geodesic`]) share.
 //!
 //! A seed starts one half or two, each followed until a [`StopReason`] ends it; the halves are joined, and
-//! the regions decide the [`Fate`] of the whole.
+//! the regions decide the [`SeedOutcome`] of the whole.
 //!
 //! *What counts.*
 //! - The volume is the union of the voxels' boxes; between the outer voxel centres and the faces
@@ -13,7 +13,7 @@
 //!   Where all targets are to be reached none of them cuts: they are met on the way, like includes.
 //!   What lies beyond a cut does not count for include and exclude. The seed is the first point of
 //!   both halves: one that lies in a target has length 0 and is too short.
-//! - The fate named is the first that fits in the order of [`Fate`], except that no start comes before all.
+//! - The fate named is the first that fits in the order of [`SeedOutcome`], except that no start comes before all.
 
 pub(super) mod cells;
 mod check;

@@ -105,7 +105,7 @@ pub struct Output {
     /// Streamlines that missed the targets, one in `missed_every`, uncut: drawn thin and grey.
     pub missed: Tractogram,
     pub missed_every: usize,
-    /// How many seeds met each [`Fate`], by its number.
+    /// How many seeds met each [`SeedOutcome`], by its number.
     pub fates: [u64; 6],
     /// How many ends of streamlines that started stopped for each [`StopReason`], by its number,
     /// whatever their fate.

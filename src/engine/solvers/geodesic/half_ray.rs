@@ -146,7 +146,7 @@ pub fn root(world_from_voxel: DMat3) -> DMat3 {
 /// One end of a ray, from its seed outwards.
 #[derive(Clone, Copy, Debug)]
 pub struct RayHalf {
-    /// The kept points after the seed, `points[first..first + count]` of [`Halves`]; of halves on a
+    /// The kept points after the seed, `points[first..first + count]` of [`RayHalves`]; of halves on a
     /// card `first` is the slot of its launch.
     pub first: usize,
     pub count: u32,

@@ -38,7 +38,7 @@ pub struct Start {
 /// One end of a streamline, from its seed outwards.
 #[derive(Clone, Copy)]
 pub struct StreamlineHalf {
-    /// The points after the seed, `points[first..first + steps]` of [`Halves`].
+    /// The points after the seed, `points[first..first + steps]` of [`StreamlineHalves`].
     pub first: usize,
     pub steps: u32,
     pub reason: StopReason,

@@ -112,7 +112,7 @@ impl Limits {
         steps * (1.01 * self.step_mm + 1e-4)
     }
 
-    /// How many points of the halves of one streamline [`Joined::add_streamlines`] will ask for:
+    /// How many points of the halves of one streamline [`JoinedCurves::add_streamlines`] will ask for:
     /// forward and backward.
     pub fn wants(
         &self,

@@ -46,7 +46,7 @@ fn segments(points: &[[f32; 3]]) -> impl Iterator<Item = [DVec3; 2]> {
     all.filter(|[a, b]| a.is_finite() && b.is_finite())
 }
 
-/// A box for [`crate::data::pieces::Pieces::near`], a hair larger.
+/// A box for [`crate::data::bounding_chunks::BoundingChunks::near`], a hair larger.
 fn pieces_within(bounds: &Bounds, margin: f64) -> PieceBounds {
     let margin = DVec3::splat(margin.min(f64::from(f32::MAX)));
     let low = (bounds.low - margin).as_vec3().to_array();
