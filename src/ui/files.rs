@@ -23,7 +23,7 @@ use crate::state::filter::FilterFile;
 use crate::state::update::losses;
 use crate::state::{Action, Look, PathAnswer, PathCheck, PathQuestion, Severity, State};
 use dialog::Dialogs;
-use egui::{Align2, Area, Frame, Margin, Order, Pos2, Rect, Sense, Stroke, Ui, vec2};
+use egui::{Align2, Area, Context, Frame, Margin, Order, Pos2, Rect, Sense, Stroke, Ui, vec2};
 use std::path::{Path, PathBuf};
 use typed::{OverwriteWarning, check, completion, listed, typed_paths, values_of};
 
@@ -147,13 +147,7 @@ impl Files {
     }
 
     /// Asks for a path: by dialog where the desktop has one, else by the path field.
-    pub fn ask(
-        &mut self,
-        ctx: &egui::Context,
-        purpose: PathPurpose,
-        place: Place,
-        suggested: &str,
-    ) {
+    pub fn ask(&mut self, ctx: &Context, purpose: PathPurpose, place: Place, suggested: &str) {
         // Asked twice: the first dialog is lost behind a window, or never came.
         let again = std::mem::replace(&mut self.waiting, true);
         if !self.dialogs.may_be() || again {
@@ -205,7 +199,7 @@ impl Files {
     }
 
     /// The ends of dialogs, and the answers about paths, since the last frame.
-    pub fn poll(&mut self, ctx: &egui::Context, state: &State, actions: &mut Vec<Action>) {
+    pub fn poll(&mut self, ctx: &Context, state: &State, actions: &mut Vec<Action>) {
         for answer in self.dialogs.poll() {
             self.waiting = false;
             let ask = answer.ask;
@@ -239,13 +233,7 @@ impl Files {
     }
 
     /// Opens a dialog, or hands on what one gave, once its question is answered.
-    fn go_on(
-        &mut self,
-        ctx: &egui::Context,
-        dialog: Dialog,
-        state: &State,
-        actions: &mut Vec<Action>,
-    ) {
+    fn go_on(&mut self, ctx: &Context, dialog: Dialog, state: &State, actions: &mut Vec<Action>) {
         let paths = &state.session.paths;
         let (answer, has_failed) = (
             paths.answer(dialog.check()),

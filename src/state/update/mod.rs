@@ -74,12 +74,9 @@ fn skip_done(state: &mut State) {
 fn apply(state: &mut State, action: Action, effects: &mut Vec<Effect>) {
     match action {
         Action::Open(paths) => open(state, paths, effects),
-        Action::OpenAs {
-            path,
-            told: reported,
-        } => {
+        Action::OpenAs { path, told } => {
             state.session.forget_failures(Slot::Load);
-            effects.push(Effect::submit(OpenFile::with_reading(path, reported)));
+            effects.push(Effect::submit(OpenFile::with_reading(path, told)));
         }
         Action::OpenDemo { guide } => {
             sessions::update::leave(state, UnsavedAction::Demo { guide }, effects);
@@ -244,11 +241,8 @@ fn apply(state: &mut State, action: Action, effects: &mut Vec<Effect>) {
 
         Action::Make { source, phase } => regions::make::set(state, source, phase, effects),
         Action::CountLabels(layer) => regions::make::count_labels(state, layer, effects),
-        Action::RegionsFromLabels {
-            wanted: requested,
-            role,
-        } => {
-            regions::make::from_labels(state, requested, role, effects);
+        Action::RegionsFromLabels { wanted, role } => {
+            regions::make::from_labels(state, wanted, role, effects);
         }
         Action::Bundle(action) => streamlines::update::act(state, action, effects),
         Action::SetDrawing(settings) => state.view.drawing = settings,
@@ -301,10 +295,7 @@ fn apply(state: &mut State, action: Action, effects: &mut Vec<Effect>) {
         Action::TrackWholeBrain => track::kept::whole_brain(state, effects),
         Action::Retrack => track::update::retrack(state, false, effects),
         Action::KeepTracks => track::kept::keep(state),
-        Action::MapDensity {
-            layer,
-            wanted: requested,
-        } => density::update::map(state, layer, requested, effects),
+        Action::MapDensity { layer, wanted } => density::update::map(state, layer, wanted, effects),
 
         Action::Sample(action) => sampling::update::act(state, action, effects),
         Action::Pathway(action) => pathways::update::act(state, action, effects),

@@ -174,14 +174,8 @@ fn plot(
         place.min + vec2(left, 2.0),
         pos2(inner.right(), inner.top()),
     );
-    let sentence = format!("{name}, mean ± standard deviation");
-    paint::left(
-        &painter,
-        title,
-        &sentence,
-        theme::medium(size::CAPTION),
-        p.t2,
-    );
+    let label = format!("{name}, mean ± standard deviation");
+    paint::left(&painter, title, &label, theme::medium(size::CAPTION), p.t2);
     let nodes = track.mean.len();
     let x = |i: usize| inner.left() + inner.width() * i as f32 / (nodes - 1).max(1) as f32;
     let y = |v: f64| inner.bottom() - inner.height() * ((v - low) / (high - low)) as f32;
@@ -197,17 +191,17 @@ fn plot(
             pos2(inner.left() - 6.0, at + 8.0),
         );
         let decimals = (1.0 - step.log10().floor()).clamp(0.0, 6.0) as usize;
-        let sentence = match value.abs().max(step) < 1e-3 {
+        let label = match value.abs().max(step) < 1e-3 {
             true => format!("{value:.1e}").replace('-', "−"),
             false => format::fixed(value, decimals.saturating_sub(1)),
         };
-        paint::right(&painter, text, &sentence, caption.clone(), p.t3);
+        paint::right(&painter, text, &label, caption.clone(), p.t3);
     }
     for share in [0, 25, 50, 75, 100] {
         let at = inner.left() + inner.width() * share as f32 / 100.0;
         let text = Rect::from_center_size(pos2(at, inner.bottom() + 12.0), vec2(48.0, 16.0));
-        let sentence = format::with_unit(&share.to_string(), "%");
-        paint::centre(&painter, text, &sentence, caption.clone(), p.t3);
+        let label = format::with_unit(&share.to_string(), "%");
+        paint::centre(&painter, text, &label, caption.clone(), p.t3);
     }
     let ink = Color32::from_rgb(r, g, b);
     // On white the pale colours of the list need more ink.
@@ -239,7 +233,7 @@ fn plot(
     }
     painter.add(band);
     painter.add(Shape::line(run, Stroke::new(2.0, ink)));
-    let spoken = format!("{sentence} at {}", counted(nodes, "node"));
+    let spoken = format!("{label} at {}", counted(nodes, "node"));
     response.widget_info(|| WidgetInfo::labeled(Role::Image, true, &spoken));
     let Some(at) = response
         .hover_pos()
@@ -255,7 +249,7 @@ fn plot(
         painter.circle_filled(pos2(x(node), y(mean)), 3.0, ink);
     }
     let percent = 100.0 * node as f64 / (nodes - 1).max(1) as f64;
-    let sentence = match mean.is_finite() {
+    let label = match mean.is_finite() {
         true => format!(
             "{} ± {} at {}",
             format::significant(mean),
@@ -265,14 +259,14 @@ fn plot(
         false => "no value".to_owned(),
     };
     let font = theme::medium(size::CAPTION);
-    let half = paint::width(ui, &sentence, font.clone()) * 0.5 + 6.0;
+    let half = paint::width(ui, &label, font.clone()) * 0.5 + 6.0;
     let middle = x(node).clamp(
         inner.left() + half,
         (inner.right() - half).max(inner.left() + half),
     );
     let plate = Rect::from_center_size(pos2(middle, inner.top() + 9.0), vec2(2.0 * half, 18.0));
     painter.rect_filled(plate, theme::radius::CHIP, p.b3);
-    paint::centre(&painter, plate, &sentence, font, p.t1);
+    paint::centre(&painter, plate, &label, font, p.t1);
     if response.clicked() {
         let at = glam::Vec3::from(profile.centre[node]).as_dvec3();
         actions.push(Action::MoveCrosshair(at));

@@ -178,8 +178,8 @@ fn tck(here: &Path, name: &str, points: &[[f32; 3]]) {
 /// Runs a line of a table.
 fn at_the_edge(line: &str, input: &str, here: &Path) {
     let line = line.replace("{}", input);
-    let text: Vec<&str> = line.split(' ').collect();
-    let output = arcuate(&[&text[..], &["--quiet", "--threads", "2"]].concat(), here);
+    let words: Vec<&str> = line.split(' ').collect();
+    let output = arcuate(&[&words[..], &["--quiet", "--threads", "2"]].concat(), here);
     let error = String::from_utf8_lossy(&output.stderr).into_owned();
     let code = output.status.code();
     assert!(matches!(code, Some(0 | 1)), "{line}: {code:?} {error}");
@@ -298,15 +298,15 @@ fn no_maps() {
             5.0
         }
     });
-    for (name, text) in [
+    for (name, words) in [
         ("zero.nii", "enough signal for a tensor"),
         ("nan.nii", "enough signal for a tensor"),
         ("grows.nii", "not positive definite"),
     ] {
         for command in ["fit", "gradients check"] {
             let line = format!("{command} {name} --mask mask.nii --out O");
-            let text = [text, "; check"];
-            refuses(&line.split(' ').collect::<Vec<_>>(), &text, here);
+            let words = [words, "; check"];
+            refuses(&line.split(' ').collect::<Vec<_>>(), &words, here);
             assert!(
                 !here.join("O").exists() && !here.join("O.bval").exists(),
                 "{line}"
@@ -324,22 +324,14 @@ fn no_maps() {
     for (mask, warned) in [("all.nii", true), ("mask.nii", false)] {
         let out = format!("within {mask}");
         let output = arcuate(&["fit", "half.nii", "--mask", mask, "--out", &out], here);
-        let message = String::from_utf8_lossy(&output.stderr).into_owned();
-        assert_eq!(output.status.code(), Some(0), "{message}");
-        assert_eq!(
-            message.contains("71 % of the fitted voxels"),
-            warned,
-            "{message}"
-        );
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert_eq!(output.status.code(), Some(0), "{said}");
+        assert_eq!(said.contains("71 % of the fitted voxels"), warned, "{said}");
         // Whatever is made of the tensors.
         let line = format!("track half.nii --mask {mask} --seeds random:20 --out {mask}.tck");
         let output = arcuate(&line.split(' ').collect::<Vec<_>>(), here);
-        let message = String::from_utf8_lossy(&output.stderr).into_owned();
-        assert_eq!(
-            message.contains("71 % of the fitted voxels"),
-            warned,
-            "{message}"
-        );
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert_eq!(said.contains("71 % of the fitted voxels"), warned, "{said}");
     }
     for name in ["zero.nii", "nan.nii"] {
         refuses(&["fit", name, "--out", "O"], &["no number above 0"], here);
@@ -374,18 +366,18 @@ fn units() {
         let b = [vec!["0"; 2], vec![b; 12]].concat().join(" ");
         std::fs::write(here.join("dwi.bval"), b).expect("written");
     };
-    for (b, text) in [
+    for (b, words) in [
         ("1000000", "divided by 1000"),
         ("1e9", "s/m²"),
         ("1", "ms/µm²"),
     ] {
         write(b);
-        let (code, message) = fit(b);
-        assert_eq!(code, Some(0), "{message}");
-        assert_eq!(message.lines().count(), 1, "{message}");
+        let (code, said) = fit(b);
+        assert_eq!(code, Some(0), "{said}");
+        assert_eq!(said.lines().count(), 1, "{said}");
         assert!(
-            message.contains(text) && message.contains("1000 s/mm²"),
-            "{message}"
+            said.contains(words) && said.contains("1000 s/mm²"),
+            "{said}"
         );
         assert_eq!(maps(b), maps("plain"), "{b}");
         let info = json(&["info", "dwi.nii"], here);
@@ -393,7 +385,7 @@ fn units() {
         assert!(
             info["warnings"][0]
                 .as_str()
-                .is_some_and(|n| n.contains(text))
+                .is_some_and(|n| n.contains(words))
         );
     }
     for b in ["250000", "1e8", "1e13"] {
@@ -406,34 +398,34 @@ fn units() {
     let slip = ["0 5", &["1500"; 11].join(" "), "1500000"].join(" ");
     std::fs::write(here.join("dwi.bval"), slip).expect("written");
     let line = ["fit", "dwi.nii", "--mask", "mask.nii", "--out", "O"];
-    let text = ["a b-value of 1500000", "usual one is 1500,", "dwi.bval"];
-    refuses(&line, &text, here);
+    let words = ["a b-value of 1500000", "usual one is 1500,", "dwi.bval"];
+    refuses(&line, &words, here);
     // More than in people, in no other unit.
     write("25000");
-    let (code, message) = fit("25000");
-    assert_eq!(code, Some(0), "{message}");
-    assert_eq!(message.lines().count(), 1, "{message}");
-    assert!(message.contains("reach 25000 s/mm²"), "{message}");
+    let (code, said) = fit("25000");
+    assert_eq!(code, Some(0), "{said}");
+    assert_eq!(said.lines().count(), 1, "{said}");
+    assert!(said.contains("reach 25000 s/mm²"), "{said}");
     // Weak weightings alone are none: no unit makes them strong.
     write("5");
     let line = ["fit", "dwi.nii", "--mask", "mask.nii", "--out", "O"];
     let output = arcuate(&line, here);
-    let message = String::from_utf8_lossy(&output.stderr).into_owned();
-    assert_eq!(output.status.code(), Some(1), "{message}");
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert_eq!(output.status.code(), Some(1), "{said}");
     assert!(
-        message.contains("No volume in the b range is diffusion-weighted"),
-        "{message}"
+        said.contains("No volume in the b range is diffusion-weighted"),
+        "{said}"
     );
-    assert_eq!(message.lines().count(), 1, "said once: {message}");
+    assert_eq!(said.lines().count(), 1, "said once: {said}");
     // Weighted volumes without any direction.
     write("1000");
     let vectors = [vec!["0"; 14].join(" ").as_str(); 3].join("\n");
     std::fs::write(here.join("dwi.bvec"), vectors).expect("written");
     let output = arcuate(&line, here);
-    let message = String::from_utf8_lossy(&output.stderr).into_owned();
-    assert_eq!(output.status.code(), Some(1), "{message}");
-    assert!(message.contains("no direction for any of 12"), "{message}");
-    assert!(!message.contains("No volume is"), "{message}");
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert_eq!(output.status.code(), Some(1), "{said}");
+    assert!(said.contains("no direction for any of 12"), "{said}");
+    assert!(!said.contains("No volume is"), "{said}");
 }
 
 /// δ and Δ in seconds on the command line, in ms in a scheme, G in mT/m.
@@ -457,19 +449,19 @@ fn timing() {
     let weights = || std::fs::read_to_string(here.join("c/weights.txt")).expect("weights");
     let go = |rest: &[&str]| {
         let output = arcuate(&[&base[..], rest].concat(), here);
-        let message = String::from_utf8_lossy(&output.stderr).into_owned();
-        assert_eq!(output.status.code(), Some(0), "{rest:?}: {message}");
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert_eq!(output.status.code(), Some(0), "{rest:?}: {said}");
         let numbers = weights()
             .lines()
             .filter(|l| !l.starts_with('#'))
             .collect::<String>();
-        (message, numbers)
+        (said, numbers)
     };
     let (quiet, wanted) = go(&["--pulse", "32.2", "--between", "43.1"]);
-    let (message, found) = go(&["--pulse", "0.0322", "--between", "0.0431"]);
+    let (said, found) = go(&["--pulse", "0.0322", "--between", "0.0431"]);
     assert!(
-        message.contains("read as seconds") && !quiet.contains("seconds"),
-        "{message}"
+        said.contains("read as seconds") && !quiet.contains("seconds"),
+        "{said}"
     );
     assert_eq!(found, wanted);
     for (unit, strength, words) in [
@@ -480,9 +472,9 @@ fn timing() {
         (1.0, 0.06, "b = 8646 s/mm² for volume"),
     ] {
         row(unit, strength);
-        let (message, found) = go(&["--scheme", "a.scheme"]);
-        assert!(message.contains(words), "{message}");
-        assert_eq!(message.contains("a.scheme"), !words.is_empty(), "{message}");
+        let (said, found) = go(&["--scheme", "a.scheme"]);
+        assert!(said.contains(words), "{said}");
+        assert_eq!(said.contains("a.scheme"), !words.is_empty(), "{said}");
         assert_eq!(found, wanted, "{words}");
     }
     for (unit, strength, words) in [
@@ -510,11 +502,11 @@ fn sentences() {
     let here = folder.path();
     inputs(here);
     // Figures that show something, and whose limit it is.
-    let message = arcuate(&["info", "dwi.nii", "--memory", "0.001"], here);
-    let message = String::from_utf8_lossy(&message.stderr).into_owned();
+    let said = arcuate(&["info", "dwi.nii", "--memory", "0.001"], here);
+    let said = String::from_utf8_lossy(&said.stderr).into_owned();
     assert!(
-        message.contains("74.5 kB") && message.contains("1.0 MB") && message.contains("--memory"),
-        "{message}"
+        said.contains("74.5 kB") && said.contains("1.0 MB") && said.contains("--memory"),
+        "{said}"
     );
     // What cannot be read back for want of memory says nothing of the disk.
     let path = here.join("a.txt");
@@ -523,11 +515,8 @@ fn sentences() {
         bytes: 12_300_000,
     };
     let kept = io::atomic::write_verified(&path, |_| Ok(()), |_| Err(no_room));
-    let message = kept.expect_err("refused").to_string();
-    assert!(
-        message.contains("12.3 MB") && !message.contains("disk"),
-        "{message}"
-    );
+    let said = kept.expect_err("refused").to_string();
+    assert!(said.contains("12.3 MB") && !said.contains("disk"), "{said}");
     assert!(!path.exists());
     // A table that is there and broken is what is wrong.
     let vectors = std::fs::read_to_string(here.join("dwi.bvec")).expect("there");
@@ -552,8 +541,8 @@ fn sentences() {
     // Two signals, which no tissue has.
     scan(here, "two", |inside, _, _| if inside { 0.0 } else { 9.0 });
     let output = arcuate(&["fit", "two.nii", "--out", "O"], here);
-    let message = String::from_utf8_lossy(&output.stderr).into_owned();
-    assert!(message.contains("is not positive definite"), "{message}");
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(said.contains("is not positive definite"), "{said}");
     // A label that single precision does not tell from others.
     let n = grid().voxel_count();
     let big = (0..n).map(|i| if i < n / 2 { 1.0 } else { 1_073_741_824.0 });
@@ -563,8 +552,8 @@ fn sentences() {
         "region --image big.nii --label 1 --out O.nii.gz",
         "connectome one.tck big.nii O.csv",
     ] {
-        let text = ["label near 1073741824", "; number"];
-        refuses(&line.split(' ').collect::<Vec<_>>(), &text, here);
+        let words = ["label near 1073741824", "; number"];
+        refuses(&line.split(' ').collect::<Vec<_>>(), &words, here);
     }
     save(here, "empty.nii", 1, vec![0.0; n]);
     let line = [

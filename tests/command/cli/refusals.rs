@@ -264,9 +264,9 @@ fn sentences() {
         let error = Arguments::try_parse_from(line).expect_err("refused");
         error.to_string()
     };
-    let message = parsed(&["select", "a.tck", "--length", "60..20", "b.tck"]);
-    let text = "the lower limit 60 is above the higher one 20, expected 20..60";
-    assert!(message.contains(text), "{message}");
+    let said = parsed(&["select", "a.tck", "--length", "60..20", "b.tck"]);
+    let words = "the lower limit 60 is above the higher one 20, expected 20..60";
+    assert!(said.contains(words), "{said}");
     let cost = [
         "cost",
         "phantom:1",
@@ -276,26 +276,23 @@ fn sentences() {
         "mask:b.nii",
     ];
     for option in ["--epsilon", "--alpha", "--min-fa"] {
-        let message = parsed(&[&cost[..], &[option, "abc", "--out", "o"]].concat());
-        let text = ["expected a number", "found \"abc\""];
-        assert!(text.iter().all(|w| message.contains(w)), "{message}");
+        let said = parsed(&[&cost[..], &[option, "abc", "--out", "o"]].concat());
+        let words = ["expected a number", "found \"abc\""];
+        assert!(words.iter().all(|w| said.contains(w)), "{said}");
     }
     let folder = tempfile::tempdir().expect("a temporary folder");
     let here = folder.path();
     std::fs::write(here.join("a.bin"), [7u8; 900]).expect("written");
     let output = arcuate(&["info", "a.bin"], here);
-    let message = String::from_utf8_lossy(&output.stderr).into_owned();
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(said.contains("expected an image (.nii.gz, "), "{said}");
     assert!(
-        message.contains("expected an image (.nii.gz, "),
-        "{message}"
-    );
-    assert!(
-        message.len() < 200
-            && message
+        said.len() < 200
+            && said
                 .split(';')
                 .next()
                 .is_some_and(|s| s.matches(" or ").count() == 1),
-        "{message}"
+        "{said}"
     );
     // More than a mebibyte: less is not compared with the limit.
     let grid = Grid::axis_aligned([80; 3], DVec3::ONE, DVec3::ZERO).expect("regular");
@@ -313,8 +310,8 @@ fn sentences() {
     // A folder of the system that is there and takes no files.
     super::info::tck(&here.join("t.tck"), &[[0.0; 3], [1.0; 3]]);
     let output = arcuate(&["convert", "t.tck", "/proc/c.tck"], here);
-    let message = String::from_utf8_lossy(&output.stderr).into_owned();
-    assert!(message.contains("may not be written to"), "{message}");
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(said.contains("may not be written to"), "{said}");
 }
 
 /// A file that was cut off is converted with a word, and with `--strict` not at all.
@@ -363,12 +360,12 @@ fn options_first() {
 }
 
 /// As [`refuses`], and tells something else before.
-fn refuses_last(arguments: &[&str], text: &[&str], folder: &Path) {
+fn refuses_last(arguments: &[&str], words: &[&str], folder: &Path) {
     let output = arcuate(arguments, folder);
     let error = String::from_utf8_lossy(&output.stderr).into_owned();
     assert_eq!(output.status.code(), Some(1), "{arguments:?}: {error}");
     let last = error.lines().last().unwrap_or_default();
-    for word in text {
+    for word in words {
         assert!(
             last.contains(word),
             "{arguments:?}: {word} is not in {error}"
@@ -516,13 +513,10 @@ fn bad_input() {
         far,
     ];
     let output = arcuate(&[&line[..], &["--out", "t.tck"]].concat(), here);
-    let message = String::from_utf8_lossy(&output.stderr).into_owned();
-    assert_eq!(output.status.code(), Some(0), "{message}");
-    assert!(
-        message.contains("Target lies outside the volume"),
-        "{message}"
-    );
-    assert_eq!(sentence_count(&message), 1, "{message}");
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert_eq!(output.status.code(), Some(0), "{said}");
+    assert!(said.contains("Target lies outside the volume"), "{said}");
+    assert_eq!(sentence_count(&said), 1, "{said}");
 
     // A map in place of a mask is taken at a threshold: worth a word.
     let maps = ["fit", "head/dwi.nii.gz", "--maps", "fa", "--out", "maps"];
@@ -536,9 +530,9 @@ fn bad_input() {
         "again",
     ];
     let output = arcuate(&line, here);
-    let message = String::from_utf8_lossy(&output.stderr).into_owned();
-    assert_eq!(output.status.code(), Some(0), "{message}");
-    assert!(message.contains("neither 0 nor 1"), "{message}");
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert_eq!(output.status.code(), Some(0), "{said}");
+    assert!(said.contains("neither 0 nor 1"), "{said}");
 }
 
 /// One sentence for each, and names that are no text are refused before anything is looked at.
@@ -549,24 +543,24 @@ fn every_bad_file() {
     std::fs::write(here.join("bad.trk"), "words").expect("written");
     let output = arcuate(&["info", "bad.trk", "good.tck", "none.nii"], here);
     assert_eq!(output.status.code(), Some(1));
-    let message = String::from_utf8_lossy(&output.stderr).into_owned();
-    let lines: Vec<&str> = message.lines().collect();
-    assert_eq!(lines.len(), 2, "{message}");
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    let lines: Vec<&str> = said.lines().collect();
+    assert_eq!(lines.len(), 2, "{said}");
     assert!(
         lines[0].ends_with("bad.trk") && lines[1].ends_with("none.nii"),
-        "{message}"
+        "{said}"
     );
     assert!(String::from_utf8_lossy(&output.stdout).contains("good.tck"));
     #[cfg(unix)]
     {
         use std::os::unix::ffi::OsStringExt as _;
         let odd = std::ffi::OsString::from_vec(b"odd\xff.tck".to_vec());
-        let message = arcuate::cli::check_letters([odd].into_iter()).expect_err("no text");
-        assert_eq!(message.code, 2);
-        assert!(message.sentence.contains("rename the file"), "{message}");
+        let said = arcuate::cli::check_letters([odd].into_iter()).expect_err("no text");
+        assert_eq!(said.code, 2);
+        assert!(said.sentence.contains("rename the file"), "{said}");
     }
-    let text = ["info", "Stück 1.tck"].map(std::ffi::OsString::from);
-    assert!(arcuate::cli::check_letters(text.into_iter()).is_ok());
+    let words = ["info", "Stück 1.tck"].map(std::ffi::OsString::from);
+    assert!(arcuate::cli::check_letters(words.into_iter()).is_ok());
 }
 
 /// Places that take no file are refused before the work, not when its result is written.
@@ -574,8 +568,8 @@ fn no_place() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let here = folder.path();
     let long = "x".repeat(300);
-    let refused = |rest: &[&str], out: &str, text: &str| {
-        refuses(&[rest, &["--out", out]].concat(), &[text, out], here);
+    let refused = |rest: &[&str], out: &str, words: &str| {
+        refuses(&[rest, &["--out", out]].concat(), &[words, out], here);
     };
     let ends = ["--from", "sphere:0,0,0,1", "--to", "sphere:9,0,0,1"];
     let into_folders = [

@@ -360,10 +360,13 @@ fn nonsense() {
     type Change = fn(&mut super::Params);
     let cases: [(Change, &str); 7] = [
         (|p| p.walk.step_mm = 0.0, "step"),
-        (|p| p.directions = Directions::Sphere { count: 0 }, "fan"),
+        (
+            |p| p.directions = Directions::Sphere { count: 0 },
+            "--directions",
+        ),
         (
             |p| p.directions = Directions::Icosphere { level: 40 },
-            "icosphere",
+            "--directions",
         ),
         (
             |p| {
@@ -372,7 +375,7 @@ fn nonsense() {
                     half_angle_rad: f64::NAN,
                 }
             },
-            "half angle",
+            "--directions",
         ),
         (
             |p| {
@@ -382,7 +385,7 @@ fn nonsense() {
             },
             "direction",
         ),
-        (|p| p.keep_every = 0, "kept"),
+        (|p| p.keep_every = 0, "--keep-every"),
         (
             |p| p.walk.interpolation = Interpolation::CubicBSpline,
             "medium",

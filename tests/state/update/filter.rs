@@ -1,5 +1,6 @@
 //! Weights of streamlines: asked for, cut, shown, fitted again; what is said where that cannot be.
 
+mod commands;
 mod left_behind;
 
 use super::{Window, file};
@@ -31,7 +32,10 @@ pub fn tests() -> Vec<Trial> {
         test("update::filter::without_what_passes_a_pathway", along),
         test("update::filter::edited_and_fitted_again", edited),
         test("update::filter::regions_and_filters_have_sums", sums_apart),
-        test("update::filter::the_next_fit_and_the_command", told),
+        test(
+            "update::filter::the_next_fit_and_the_command",
+            commands::told,
+        ),
     ];
     own.into_iter().chain(left_behind::tests()).collect()
 }
@@ -322,7 +326,7 @@ fn lesion() {
     let mut window = fitted();
     let before = (values(&window), weighed(&window).figures.clone());
     let what = VirtualLesionResult::Group("left".to_owned());
-    act(&mut window, FilterAction::Lesion(what));
+    cut_out(&mut window, what);
     assert_eq!(said(&window), "");
     assert_eq!(values(&window), before.0, "nothing is taken away");
     let lesions = weighed(&window).lesions.clone();
@@ -355,15 +359,9 @@ fn lesion() {
         how: How::Replace,
         anchor: None,
     }));
-    act(
-        &mut window,
-        FilterAction::Lesion(VirtualLesionResult::Chosen),
-    );
+    cut_out(&mut window, VirtualLesionResult::Chosen);
     let region = window.place(arcuate::data::Role::Include, DVec3::new(7.0, -1.0, -1.0));
-    act(
-        &mut window,
-        FilterAction::Lesion(VirtualLesionResult::Region(region)),
-    );
+    cut_out(&mut window, VirtualLesionResult::Region(region));
     assert_eq!(said(&window), "");
     let lesions = &weighed(&window).lesions;
     assert_eq!((lesions.len(), lesions[1].streamlines), (3, 3));
@@ -399,19 +397,13 @@ fn along() {
     };
     assert_eq!((&**name, &begun.inside), ("Pathway", &mask.inside));
     window.act(Action::SelectTask(Task::Filter));
-    act(
-        &mut window,
-        FilterAction::Lesion(VirtualLesionResult::Pathway(None)),
-    );
+    cut_out(&mut window, VirtualLesionResult::Pathway(None));
     window.act(Action::PlaceRegion {
         role: Role::Include,
         shape: Shape::Mask(mask),
     });
     let region = window.state.session.selected_region.expect("a region");
-    act(
-        &mut window,
-        FilterAction::Lesion(VirtualLesionResult::Region(region)),
-    );
+    cut_out(&mut window, VirtualLesionResult::Region(region));
     assert_eq!(said(&window), "");
     let [one, other] = &weighed(&window).lesions[..] else {
         panic!("{:?}", weighed(&window).lesions);
@@ -479,6 +471,10 @@ fn edited() {
 }
 
 /// Of the bundles that are no groups: what they are of, their streamlines and sums.
+fn cut_out(window: &mut Window, what: VirtualLesionResult) {
+    act(window, FilterAction::Lesion(what));
+}
+
 fn apart(window: &Window) -> Vec<(ExtraBundle, u64, f64)> {
     let known = window.state.session.filter.sums.shown();
     let (key, sums) = known.expect("sums");
@@ -563,51 +559,4 @@ fn sums_apart() {
     assert!(own > 0.0 && own < whole, "{own} {whole}");
     let methods = arcuate::state::methods::methods(&window.state);
     assert_eq!(methods.matches("Weights of the").count(), 1, "{methods}");
-}
-
-fn told() {
-    let mut window = opened();
-    let command = |window: &Window| {
-        let recipe = arcuate::state::update::filter_recipe(&window.state);
-        recipe.expect("a recipe").command()
-    };
-    let plain = command(&window);
-    let begins = "arcuate commit /data/lines.trx /data/scan.nii.gz --model stick --along 0.0017 ";
-    assert!(plain.starts_with(begins), "{plain}");
-    set(&mut window, |p| {
-        p.lasso = 0.05;
-        p.model.extra.truncate(1);
-        p.switches.merge_b0 = false;
-        p.stop.iterations = 60;
-    });
-    act(&mut window, FilterAction::Run);
-    let any = command(&window);
-    assert!(
-        any.contains("--filtered kept.trx") && !any.contains("--threshold"),
-        "{any}"
-    );
-    let least = 0.001;
-    act(
-        &mut window,
-        FilterAction::Cut {
-            least,
-            phase: Phase::Done,
-        },
-    );
-    let text = command(&window);
-    for part in [
-        "--across 0.00051",
-        "--lasso 0.05",
-        "--keep-b0",
-        "--iterations 60",
-        "--threshold 0.001",
-    ] {
-        assert!(text.contains(part), "{part}: {text}");
-    }
-    let methods = arcuate::state::methods::methods(&window.state);
-    assert!(methods.contains("Daducci"), "{methods}");
-    assert!(
-        methods.contains("\"lines\"") && methods.contains("sticks"),
-        "{methods}"
-    );
 }

@@ -140,7 +140,10 @@ fn lines() {
     let (words, bullets) = page(&window, "Keep and export");
     let line = |text: &str| {
         let found = words.iter().find(|w| w.text.contains(text));
-        found.unwrap_or_else(|| panic!("{text}")).baseline
+        let all = || words.iter().map(|w| w.text.as_str()).collect::<Vec<_>>();
+        found
+            .unwrap_or_else(|| panic!("{text} in {:?}", all()))
+            .baseline
     };
     // A link and a key stand on the line of the words around them.
     assert!((line("writes TCK, TRK") - line("Formats")).abs() < 0.6);
