@@ -106,9 +106,8 @@ fn page(window: &Window, heading: &str) -> (Vec<Word>, Vec<f32>) {
     let (_, heading) = all.iter().find(is).expect("the heading");
     let (mut sentence, mut bullets) = (Vec::new(), Vec::new());
     for clipped in &window.output().shapes {
-        // Nothing else is cut where the page begins.
-        let inset = heading.left() - clipped.clip_rect.left();
-        if !(0.0..40.0).contains(&inset) {
+        // The list of pages is cut elsewhere.
+        if !clipped.clip_rect.contains(heading.center()) {
             continue;
         }
         match &clipped.shape {
