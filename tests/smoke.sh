@@ -286,7 +286,7 @@ slides() { # Y FROM TO
 events() { tail -n 1 "$record" | sed -n 's/.*"surface":{[^}]*"events":\([0-9]*\).*/\1/p'; }
 more_events() { [[ $(events) -gt $1 ]]; }
 done_before=$(events)
-for row in "462 1117 1122" "462 1122 1127" "462 1127 1132"; do
+for row in "447 1117 1122" "447 1122 1127" "447 1127 1132"; do
     slides $row
     until_true 60 "smoothness that acts on the way" more_events "$done_before"
     done_before=$(events)
