@@ -298,10 +298,10 @@ smoothness() { tail -n 1 "$record" | sed -n 's/.*"smoothness":\([0-9.]*\),"spher
 t0=$(sampled_target) e0=$(tolerance) smooth=$(smoothness)
 holds "three drags of the smoothness" "$smooth > 0.2 && $smooth < 0.5"
 xdotool keydown shift
-slides 406 1123 1133
+slides 391 1123 1133
 until_true 60 "a target that acts on the way" more_events "$done_before"
 done_before=$(events)
-slides 434 1124 1134
+slides 419 1124 1134
 until_true 60 "a range that acts on the way" more_events "$done_before"
 done_before=$(events)
 xdotool keyup shift

@@ -73,7 +73,7 @@ pub enum Origin {
     },
 }
 
-/// What every kind of result says about itself.
+/// The provenance that every kind of result can state.
 pub trait Describe {
     /// The origins that it is made from.
     fn inputs(&self) -> Vec<OriginId>;
@@ -131,7 +131,7 @@ pub struct FoundMask {
     pub scan: OriginId,
 }
 
-/// What tensors were fitted from.
+/// The inputs of a tensor fit.
 #[derive(Clone, PartialEq, Debug)]
 pub struct TensorFit {
     pub scan: OriginId,
@@ -180,7 +180,7 @@ impl Origin {
         }
     }
 
-    /// Which map of a tensor fit it is.
+    /// The map of a tensor fit; `None` for other origins.
     pub fn fit_map(&self) -> Option<FitMap> {
         match self {
             Self::Computed(Computed::FitMap(made)) => Some(made.map),
@@ -263,7 +263,7 @@ impl Origins {
         slot.and_then(|slot| self.0.get(slot)).unwrap_or(&UNKNOWN)
     }
 
-    /// What streamlines were before any step kept some of them.
+    /// The origin of streamlines before any selection step.
     pub fn unedited(&self, id: OriginId) -> OriginId {
         match self.get(id) {
             Origin::Edited { from, .. } => self.unedited(*from),
@@ -464,7 +464,7 @@ impl Document {
         }
     }
 
-    /// What a density map is of.
+    /// The origin of a layer that is a density map.
     pub fn density_map(&self, layer: LayerId) -> Option<&Arc<DensityMap>> {
         match self.computed(layer)? {
             Computed::Density(map) => Some(map),
@@ -480,7 +480,7 @@ impl Document {
         }
     }
 
-    /// Which map of a fit of weights a layer is.
+    /// The origin of a layer that is a map of a COMMIT fit.
     pub fn map_of(&self, layer: LayerId) -> Option<&Arc<MapOf>> {
         match self.computed(layer)? {
             Computed::WeightMap(map) => Some(map),
@@ -488,7 +488,7 @@ impl Document {
         }
     }
 
-    /// What was done to streamlines after they were made or read, step by step.
+    /// The edits made to streamlines after they were computed or read, in order.
     pub fn edits(&self, layer: LayerId) -> Vec<&Edit> {
         let layer = self.layer(layer);
         layer.map_or_else(Vec::new, |l| self.origins.steps(l.origin))

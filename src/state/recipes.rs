@@ -192,7 +192,7 @@ pub fn live_recipe(document: &Document, live: &CurveResult) -> Option<Made> {
     made(document, &live.asked, cut)
 }
 
-/// What the commands say of a fit; `None` where it is none.
+/// A tensor fit as commands state it; `None` if the origin is no tensor fit.
 pub fn fit_recipe(document: &Document, fit: OriginId) -> Option<FitRecipe> {
     let fit = document.origins.fit(fit)?;
     Some(fit_command(document, fit))
@@ -317,7 +317,7 @@ fn arguments(
     Some(SelectionOptions { needs, options })
 }
 
-/// What weights of a layer's streamlines are fitted from.
+/// The inputs of a fit of the weights of a layer's streamlines.
 pub fn weight_fit(document: &Document, layer: LayerId, from: &FitInputs) -> Option<WeightFit> {
     document.layer(from.scan)?;
     Some(WeightFit {

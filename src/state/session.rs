@@ -110,7 +110,7 @@ pub struct StopFilterKey {
 
 impl LiveKey for StopFilterKey {}
 
-/// What the rays after a cut depend on.
+/// The inputs of a cut of rays.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct CutKey {
     /// All rays, before the cut.
@@ -334,7 +334,7 @@ pub struct Session {
     pub coarse_again: bool,
     /// A coarse result is on its way only to be seen until the full one comes.
     pub full_next: bool,
-    /// Which cut of many rays is computed; the rays that it leaves are in the live result.
+    /// Schedules the cut of many rays; the live result holds the rays that it leaves.
     pub cut: live::Live<CutKey, ()>,
     /// Streamlines that are being moved, one of each layer, in the order they were begun.
     pub shifting: Vec<PendingTransform>,

@@ -88,7 +88,7 @@ impl From<&curves::Params> for Paths {
 }
 
 impl Paths {
-    /// Those of streamlines.
+    /// The parameters of streamlines.
     pub fn params(&self) -> curves::Params {
         curves::Params {
             seeding: Seeding::Random {

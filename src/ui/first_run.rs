@@ -240,7 +240,7 @@ pub struct Picture {
 }
 
 impl Picture {
-    /// What it leaves to words and buttons on the left, at least.
+    /// Least width on the left that stays free for text and buttons.
     const FROM: f32 = 176.0;
 
     pub fn of(size: [usize; 2], rgba: &[u8]) -> Self {

@@ -43,7 +43,7 @@ struct WindowPlace {
     /// From the right upper corner of the room to that of the window.
     offset: Vec2,
     size: Vec2,
-    /// What it was placed in, and where it was shown last.
+    /// The room that it was placed in, and its last place.
     room: Rect,
     shown: Rect,
 }
@@ -60,7 +60,7 @@ impl Default for WindowPlace {
 }
 
 impl WindowPlace {
-    /// As wish as far as the room allows.
+    /// The place that the user chose, moved and shrunk to fit the room.
     fn within(&self, window: Rect, room: Rect) -> Rect {
         let size = self.size.min(room.size());
         let corner = room.right_top() + self.offset;

@@ -138,7 +138,7 @@ pub fn recipe_only(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
     }
     let sentence: Vec<String> = layers.iter().map(RecipeOnly::words).collect();
     let sentence: Vec<&str> = sentence.iter().map(String::as_str).collect();
-    // Of one layer the size follows with its name.
+    // The size of a single layer follows with its name.
     let (recipe, streamlines) = match layers.len() {
         1 => ("1 layer".to_owned(), "its streamlines"),
         _ => (summed(&layers), "their streamlines"),

@@ -248,7 +248,7 @@ impl Volume {
     /// The number of steps of [`Volume::usual_windows_in_steps`].
     pub const USUAL_STEPS: u64 = 3;
 
-    /// As [`Volume::usual_windows`]; `done` is called after each step of it.
+    /// Computes the same windows as [`Volume::usual_windows`] and calls `done` after each step.
     pub fn usual_windows_in_steps(&self, done: impl Fn()) {
         for high in [0.99, 0.998] {
             self.percentiles(0, 0.01, high);

@@ -42,7 +42,7 @@ pub enum ParamError {
 }
 
 impl ParamError {
-    /// Of a part of a composite value: names the option that has the part.
+    /// Names the option that contains the wrong part of a composite value.
     pub fn in_option(self, option: &str) -> Self {
         match self {
             Self::Value {

@@ -50,7 +50,7 @@ pub struct Param<P: 'static> {
     pub help: &'static str,
     /// Why the default is what it is: half a sentence, shown after the default; empty where there is none.
     pub reason: &'static str,
-    /// What the window says instead of `help`; empty where it says the same.
+    /// The window's own help text; empty where the window shows `help`.
     pub hint: &'static str,
     /// How the default stands in the help of the option and in command texts.
     pub default_text: DefaultText,
@@ -148,7 +148,7 @@ impl<P> Number<P> {
         }
     }
 
-    /// What a number that is off by default is switched on with, as shown.
+    /// The value, as shown, that a number gets when it is switched on and is off by default.
     pub fn on_with(&self) -> f64 {
         if let Some(on) = self.on {
             return on;

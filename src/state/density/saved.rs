@@ -9,7 +9,7 @@ use crate::state::sessions::saved::{SavedDensity, SavedGrid};
 use glam::DAffine3;
 use std::sync::Arc;
 
-/// What a map is computed from.
+/// The inputs of a density map.
 pub struct Mapping {
     pub of: LayerId,
     pub by: DAffine3,
@@ -65,7 +65,7 @@ pub fn rows(by: DAffine3) -> Option<[f64; 12]> {
     }
 }
 
-/// What a map is of and on which voxels, as it is computed; an error is a sentence.
+/// Reads the inputs of a density map from a session; an error is a sentence.
 pub fn read(saved: &SavedDensity) -> Result<Mapping, String> {
     let grid = saved.grid.as_ref().map(grid_of);
     let on = match (grid.transpose()?, saved.voxel_mm) {

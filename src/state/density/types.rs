@@ -1,9 +1,9 @@
-//! What is asked of a density map.
+//! Parameters of a density map as the form shows them.
 
 use crate::parameters::Parameters as _;
 use crate::solvers::density::{Measure, Params, Voxels};
 
-/// What the values of a map are: the measure, and whether it is divided by the number of streamlines that were sent.
+/// The value of a map: the measure, and whether it is divided by the number of streamlines sent.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub enum Value {
     /// Streamlines that pass a voxel, of those that were sent.
@@ -69,7 +69,7 @@ impl Wanted {
     }
 }
 
-/// What a map is called, the unit of its values and what they are multiplied by before they are told.
+/// The name of a map, the unit of its values, and the factor from stored to shown values.
 pub fn words(params: &Params) -> (&'static str, &'static str, f32) {
     let (what, unit, scale) = match (params.measure, params.sent) {
         (Measure::Visits, Some(_)) => ("Visits", "%", 100.0),

@@ -243,7 +243,7 @@ pub struct FitStatistics {
     pub objective: f64,
     pub kkt: f64,
     pub rmse: f64,
-    /// Of this run and of those that it went on from, as the iterations of the curve are.
+    /// Summed over this run and the runs that it continued, as the iterations of the curve are.
     pub prepare_ms: f64,
     pub fit_ms: f64,
     /// Sums of weight times length, mm, of named groups.

@@ -53,12 +53,12 @@ pub struct PathQuery {
 /// The best path through a voxel.
 #[derive(Clone, Debug)]
 pub struct PathAtVoxel {
-    /// Of the pathway's image.
+    /// Id of the pathway's image.
     pub of: DataId,
     pub voxel: [usize; 3],
     pub path: Path,
     pub line: Tractogram,
-    /// What it costs more than the least, as a share of that.
+    /// Cost above the least cost, as a fraction of the least cost.
     pub excess: f64,
     pub weakest: Option<CostliestStretch>,
 }
@@ -87,8 +87,8 @@ impl CostliestStretch {
         self.cost_per_mm / self.mean_per_mm.max(f64::MIN_POSITIVE)
     }
 
-    /// What lies in a region or within a voxel of its rim is no part of the way: there costs start from
-    /// what is known, and the first voxel outside is charged for the step over the rim.
+    /// Points in a region or within a voxel of its rim do not count: costs start from known values there, and
+    /// the first voxel outside is charged for the step over the rim.
     pub fn of(path: &Path, metric: &Metric, regions: &[Region]) -> Option<Self> {
         let between = path.between(metric.grid.spacing().max_element(), |at| {
             let ends = |r: &&Region| matches!(r.role, Role::Seed | Role::Target);
@@ -172,7 +172,7 @@ impl PathwayResult {
         joined.unwrap_or_else(|| self.pathway.mask(epsilon))
     }
 
-    /// Of the part that joins the ends; where none does, of all of the set.
+    /// Volume of the part that joins the ends; if no part does, volume of the whole set.
     pub fn volume_ml(&self, epsilon: f64) -> f64 {
         let count = match epsilon >= self.pathway.joined_from {
             true => self.joining.partition_point(|&j| f64::from(j) <= epsilon),

@@ -1,4 +1,4 @@
-//! What results of work on sessions change.
+//! Results of work on sessions, and what they change in the state.
 
 use crate::jobs::session::{SessionOutput, SessionRequest};
 use crate::jobs::{Delivery, Receive};

@@ -269,7 +269,7 @@ impl State {
                 UnsavedPart::Snapshots,
             ),
             (new(turned(document), base.axes), UnsavedPart::Axes),
-            // What was made again or taken out is no result that is missing.
+            // A result that was made again or removed is not missing, so only an increase counts.
             (more(absent(document), base.absent), UnsavedPart::Absent),
         ];
         let mut added = Vec::new();

@@ -1,4 +1,4 @@
-//! What a fit depends on, and what a bootstrap of it needs.
+//! The inputs of a tensor fit and of its bootstrap.
 
 use crate::data::{DataId, Gradients, Mask, Volume};
 use crate::solvers::tensor_fit::{self, Residuals};
@@ -18,7 +18,7 @@ pub struct FitKey {
 #[derive(Clone, Debug, Default)]
 pub struct ResidualCache(pub Arc<OnceLock<Arc<Residuals>>>);
 
-/// What bootstrapped streamlines need beside the tensors: the scan that they were fitted from.
+/// Input of bootstrapped streamlines besides the tensors: the scan of the fit.
 #[derive(Clone, Debug)]
 pub struct BootstrapInput {
     pub dwi: Volume,

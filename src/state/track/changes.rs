@@ -58,7 +58,7 @@ fn rays(document: &Document) -> Fields {
     fields
 }
 
-/// As the field under the measures has it.
+/// The cut in the words of its field in the form.
 fn kept(cut: Cut) -> String {
     match cut {
         Cut::All => "all".to_owned(),

@@ -14,7 +14,7 @@ use egui::{Rect, Sense, Ui, pos2, vec2};
 use std::ops::RangeInclusive;
 
 const TITLE: &str = "Density map";
-/// What the field of the voxel size takes, mm.
+/// Range that the field of the voxel size accepts, mm.
 const TYPED_MM: RangeInclusive<f64> = 0.05..=50.0;
 
 /// What the user chose last.

@@ -13,7 +13,7 @@ use crate::ui::widgets::slider::{Columns, label};
 use egui::{Rect, Ui};
 use std::ops::RangeInclusive;
 
-/// What fields take, where that is less than the table permits.
+/// Ranges that the fields accept where the table permits more.
 const TYPED_STEP_MM: RangeInclusive<f64> = 0.01..=20.0;
 const TYPED_LENGTH_MM: RangeInclusive<f64> = 0.0..=10_000.0;
 
@@ -59,7 +59,7 @@ pub fn seeding(ui: &mut Ui, params: &Params, key: &str, set: &mut Set) {
         return parameters::rows(ui, &parts, &defaults, Rows::These(&[key]), set);
     }
     let shown = Shown {
-        // What fields take, where that is less than the table permits.
+        // The fields accept less than the table permits.
         limits: match parts.kind {
             SeedingKind::Random => None,
             SeedingKind::Grid => Some(0.02..=50.0),

@@ -112,13 +112,13 @@ pub fn of_scene(state: &State) -> Vec<Legend> {
     }
 }
 
-/// Of the streamlines that slices show beside their image: the bar of the first of them that has one.
+/// The colour bar of the first streamlines on the slices that have one.
 pub fn of_lines_on_slices(state: &State) -> Option<Legend> {
     let mut bars = of_all_lines(state)?.into_iter();
     bars.find(|legend| matches!(legend, Legend::Bar { .. }))
 }
 
-/// Of all streamlines that are drawn; `None` where there are none.
+/// The keys of all streamlines that are drawn; `None` if there are none.
 fn of_all_lines(state: &State) -> Option<Vec<Legend>> {
     let lines = scene::tractograms(state);
     let mut lines = lines.iter().filter(|(t, _)| !t.is_empty()).peekable();

@@ -374,7 +374,7 @@ pub fn label(ui: &mut Ui, rect: Rect, name: &str, help: &str) -> Response {
     label_as(ui, rect, (name, name), help)
 }
 
-/// As [`label`], with other words.
+/// [`label`] with a text that differs from its name.
 fn label_as(ui: &mut Ui, rect: Rect, (name, words): (&str, &str), help: &str) -> Response {
     let p = theme::palette(ui.style());
     let response = ui.interact(rect, ui.make_persistent_id(("label", name)), Sense::CLICK);

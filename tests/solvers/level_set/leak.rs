@@ -16,6 +16,7 @@ pub fn tests() -> Vec<Trial> {
         test("level_set::the place of a leak is its neck", neck),
         test("level_set::the alarm counts steps", alarm),
         test("level_set::growth that sets in again is suspected", again),
+        test("level_set::a cut leaves the alarm armed", cut),
         test("level_set::the alarm stays armed through changes", changes),
         test(
             "level_set::a contact leads back to the change that let it",
@@ -235,18 +236,20 @@ const CISTERNS: [u64; 25] = [
     15962, 16244, 16941, 17448, 19018, 22606, 25863, 28377, 30586, 33104, 36802,
 ];
 
+/// Voxels inside the surface of [`CISTERNS`] after a step.
+fn cisterns(step: u64) -> u64 {
+    let (at, part) = ((step / 50) as usize, step % 50);
+    let next = CISTERNS[(at + 1).min(CISTERNS.len() - 1)];
+    (CISTERNS[at] * (50 - part) + next * part) / 50
+}
+
 fn again() {
-    let inside = |step: u64| {
-        let (at, part) = ((step / 50) as usize, step % 50);
-        let next = CISTERNS[(at + 1).min(CISTERNS.len() - 1)];
-        (CISTERNS[at] * (50 - part) + next * part) / 50
-    };
     // Long before the volume has multiplied, and back to the plateau.
-    let mut alarm = Alarm::new(inside(0), Contact::default());
+    let mut alarm = Alarm::new(cisterns(0), Contact::default());
     let mut step = 0;
     while alarm.suspects().is_none() {
         step += 1;
-        alarm.record(inside(step));
+        alarm.record(cisterns(step));
         assert_eq!(alarm.leak(), None, "{step}");
     }
     alarm.judge(false);
@@ -254,9 +257,9 @@ fn again() {
     assert_eq!((leak.cause, leak.noticed), (Cause::Growth, step));
     assert!(step <= 1000 && (750..=900).contains(&leak.from), "{leak:?}");
     // Where it is noticed by what it touches, the way back is the same plateau, not the last look.
-    let mut alarm = Alarm::new(inside(0), Contact::default());
+    let mut alarm = Alarm::new(cisterns(0), Contact::default());
     for step in 1..=1200 {
-        alarm.record(inside(step));
+        alarm.record(cisterns(step));
         if step % 50 == 0 && alarm.wants_look() {
             let background = 500 * u64::from(step == 1200);
             alarm.look(Contact {
@@ -268,6 +271,42 @@ fn again() {
     let leak = alarm.leak().expect("a leak");
     assert_eq!((leak.cause, leak.noticed), (Cause::Background, 1200));
     assert!((700..=900).contains(&leak.from), "{leak:?}");
+}
+
+/// The same growth after a small part of the surface was cut away on the plateau, just before growth sets in.
+fn cut() {
+    for edited in [700, 800, 850] {
+        let mut alarm = Alarm::new(cisterns(0), Contact::default());
+        for step in 1..=edited {
+            alarm.record(cisterns(step));
+        }
+        let left = |step: u64| cisterns(step) * 99 / 100;
+        alarm.edited(left(edited), false, Contact::default());
+        let mut step = edited;
+        while alarm.suspects().is_none() {
+            step += 1;
+            assert!(step <= 1100, "no suspicion after a cut at {edited}");
+            alarm.record(left(step));
+        }
+        alarm.judge(false);
+        let leak = alarm.leak().expect("a leak");
+        assert_eq!(leak.cause, Cause::Growth, "{edited}");
+        assert!((edited..=950).contains(&leak.from), "{edited}: {leak:?}");
+    }
+    // Of a surface of which little is left, what it was says nothing.
+    let mut alarm = Alarm::new(cisterns(0), Contact::default());
+    for step in 1..=850 {
+        alarm.record(cisterns(step));
+    }
+    let left = |step: u64| cisterns(step) / 4;
+    alarm.edited(left(850), false, Contact::default());
+    for step in 851..=1000 {
+        alarm.record(left(step));
+        assert!(
+            alarm.suspects().is_none() && alarm.leak().is_none(),
+            "{step}"
+        );
+    }
 }
 
 /// A ball that grows at a steady speed from a seed to a structure, of so many voxels.

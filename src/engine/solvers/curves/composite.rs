@@ -11,13 +11,13 @@ use crate::parameters::{
 /// Seeding by parts.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct SeedingParts {
-    /// Which of the others has an effect.
+    /// Selects the field below that has an effect.
     pub kind: SeedingKind,
-    /// Of all seed points at random.
+    /// Number of random seed points.
     pub count: usize,
-    /// Of the grid, mm.
+    /// Spacing of the grid of seed points, mm.
     pub spacing_mm: f64,
-    /// Of a voxel.
+    /// Number of seed points in each voxel.
     pub per_voxel: usize,
 }
 

@@ -7,7 +7,7 @@ use crate::parameters::{
 };
 use serde::{Deserialize, Serialize};
 
-/// What a voxel's value is a sum of.
+/// The quantity that is summed in each voxel.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub enum Measure {
     /// Streamlines that pass the voxel.
@@ -16,10 +16,10 @@ pub enum Measure {
     Length,
 }
 
-/// What a map counts.
+/// Parameters of a density map.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct Params {
-    /// What a voxel's value is a sum of.
+    /// The quantity that is summed in each voxel.
     pub measure: Measure,
     /// How many streamlines were sent: values are divided by it.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -11,13 +11,13 @@ use crate::parameters::{
 /// Directions by parts.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct DirectionParts {
-    /// Which of the others has an effect.
+    /// Selects the fields below that have an effect.
     pub kind: DirectionKind,
-    /// Of a cone and of a sphere.
+    /// Number of directions of a cone or a sphere.
     pub count: usize,
-    /// Of a cone.
+    /// Half the opening angle of a cone, radians.
     pub half_angle_rad: f64,
-    /// Of an icosphere.
+    /// Subdivision level of an icosphere.
     pub level: usize,
     /// The single one in world axes.
     pub towards: [f64; 3],

@@ -123,7 +123,7 @@ const fn named(
     }
 }
 
-/// What rays have besides the parameters of all curves, which are a table of their own ([`curves::Params`]).
+/// Parameters that only rays have; those of all curves have a table of their own ([`curves::Params`]).
 impl Parameters for Rays {
     const TABLE: &'static [Param<Self>] = &[
         Param {

@@ -46,6 +46,8 @@ const FASTER: f64 = 2.5;
 const MUCH_FASTER: f64 = 5.0;
 const IN_SUCCESSION: usize = 3;
 const HALF_AGAIN: f64 = 1.5;
+/// A cut leaves more than one part in so many of the volume, or the surface that is left is another one.
+const CUT: f64 = 2.0;
 /// Where the surface was not at rest, changes no more than this many steps apart are one change.
 const GESTURE: u64 = 100;
 /// A change of a surface at rest is to blame for growth that sets in within this many steps, even where the surface
@@ -533,9 +535,20 @@ impl Alarm {
             self.seed = (self.now, inside.saturating_sub(self.now));
             self.slow = None;
         }
+        // A cut that leaves most of the surface does not disarm the alarm: the surface was slow, and goes on from here.
+        let goes_on = !added && inside as f64 * CUT >= self.now as f64;
+        let here = Mark {
+            step: self.step,
+            inside,
+        };
+        let slowest = self
+            .slowest
+            .filter(|_| goes_on)
+            .map(|(_, pace)| (here, pace));
         self.now = inside;
         (self.allowed, self.touched) = (contact, contact);
         self.begin();
+        self.slowest = slowest;
     }
 
     /// The user lets it go on: what it touches now is allowed.

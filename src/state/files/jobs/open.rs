@@ -32,7 +32,7 @@ pub enum Loaded {
 pub struct OpenFile {
     pub path: PathBuf,
     pub gradients: Vec<PathBuf>,
-    /// What the user says where the file is silent.
+    /// The user's statements where the file says nothing.
     pub reading: io::Reading,
 }
 
@@ -71,7 +71,7 @@ pub enum Opened {
 pub struct OpenedFile {
     pub path: PathBuf,
     pub loaded: Loaded,
-    /// What was taken where the file is silent: it may be asked about.
+    /// The assumptions made where the file says nothing; the window may ask about them.
     pub reading: io::Reading,
     pub notes: Vec<io::Remark>,
     /// A file beside a scan that seems to be its brain mask.

@@ -23,7 +23,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 pub const FIT_WEIGHTS: Slot = Slot::latest_wins("commit").keeping_result();
-/// What a fit takes.
+/// Estimates of time and memory.
 pub const ESTIMATE: Slot = Slot::latest_wins("needs");
 
 /// Fits the weights of streamlines to a scan.
@@ -131,7 +131,7 @@ pub struct EstimateFit {
     pub fit: FitWeights,
 }
 
-/// What a fit takes, before it starts.
+/// Memory and time that a fit will take, known before it starts.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct FitEstimate {
     pub demand: MemoryDemand,
@@ -364,7 +364,7 @@ impl FitWeights {
         Ok(Some(out.collect()))
     }
 
-    /// What it takes; an error is why it cannot be.
+    /// Estimates memory and time; an error says why the fit is impossible.
     fn estimate(&self, backend: &Backend) -> Result<FitEstimate, JobError> {
         let mask = self.ordered_mask();
         let inputs = Inputs {

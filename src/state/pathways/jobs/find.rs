@@ -102,7 +102,7 @@ fn upload_shared(result: &mut PathwayResult, lend: &ImageExporter, backend: &Bac
     let Some(image) = lend.image(shape) else {
         return;
     };
-    // What cannot be shared is uploaded: nothing is lost but milliseconds.
+    // A volume that cannot be shared is uploaded instead, which costs only milliseconds.
     let most = PathwayResult::MOST_EXCESS;
     if let Ok(copy) = excess_on_card(&result.pathway, most, image, device) {
         result.excess = result.excess.clone().with_device_copy(copy);

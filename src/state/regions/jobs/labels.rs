@@ -52,7 +52,7 @@ impl Job for CountLabels {
         control: &Control,
         _: &PartialSender<LabelCounts>,
     ) -> Result<LabelCounts, JobError> {
-        // What is no label map is an answer, not a failure.
+        // An image that is no label map is a valid answer, not a failure of the job.
         match region::numbers(&self.volume, self.frame, control) {
             Err(solvers::Error::Cancelled) => Err(JobError::from(solvers::Error::Cancelled)),
             other => Ok(other.map(Arc::new).map_err(|e| e.to_string())),

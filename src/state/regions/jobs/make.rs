@@ -36,12 +36,12 @@ pub enum RegionOperation {
         from: glam::DVec3,
         tolerance: f32,
         most_ml: f64,
-        /// What it joins, or is taken from.
+        /// The region that the result is combined with.
         base: Option<(Arc<Shape>, Combine)>,
     },
     Change {
         base: Arc<Shape>,
-        /// Of what is no mask yet.
+        /// Grid on which a shape that is no mask yet is rasterized.
         grid: Arc<Grid>,
         change: Change,
     },

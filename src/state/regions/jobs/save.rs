@@ -15,7 +15,7 @@ use std::sync::Arc;
 pub struct SaveLabels {
     /// Name, colour and shape.
     pub regions: Vec<(String, [u8; 3], Arc<Shape>)>,
-    /// Of each its number in the label map that it is from; beyond the end: none.
+    /// Number of each region in the label map that it comes from; regions beyond the end have none.
     pub own: Vec<Option<u32>>,
     pub grid: Arc<Grid>,
     pub path: PathBuf,
@@ -35,8 +35,8 @@ impl SaveLabels {
         io::label_table::beside(path)
     }
 
-    /// Of each the number, and what is said of them: their own ones where no two have the same, and then
-    /// the others get what is free; else 1, 2, ….
+    /// Number of each region, and a note about them. Regions keep their own numbers if these differ, and the others
+    /// get free numbers; otherwise all are numbered 1, 2, ….
     fn numbers(&self) -> (Vec<u16>, &'static str) {
         let own = || self.own.iter().copied().chain(std::iter::repeat(None));
         let mut taken = BTreeSet::new();

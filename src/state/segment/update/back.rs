@@ -34,7 +34,7 @@ pub(in crate::state) fn rewind(state: &mut State, step: u64) {
     let back = format!("Back at step {}", count(step));
     let text: Vec<String> = [back].into_iter().chain(changes).collect();
     let sentence = text.join(", ");
-    // Of what no other task shows.
+    // No other task shows the surface.
     state.session.status_about.task = Some((Task::Segment, sentence.clone()));
     state.session.status = sentence;
 }

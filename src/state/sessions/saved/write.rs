@@ -342,7 +342,7 @@ impl Lists<'_> {
         })
     }
 
-    /// What tensors were fitted from; `None` where that is not known.
+    /// The inputs of a tensor fit; `None` if they are unknown.
     pub(in crate::state) fn basis(
         &mut self,
         document: &Document,

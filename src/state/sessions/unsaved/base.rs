@@ -214,7 +214,7 @@ impl Base {
         let Some(here) = document.layer(layer) else {
             return;
         };
-        // What was recovered and not saved since may be another than the file's.
+        // A recovered layer that was not saved since may differ from the file's.
         if self.recovered || !self.lists(layer) {
             return;
         }

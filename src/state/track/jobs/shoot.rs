@@ -43,7 +43,7 @@ pub struct RayOutput {
     pub seeds: u64,
     pub directions: u64,
     pub kernel_s: Option<f64>,
-    /// Of the rays alone, without the medium's preparation.
+    /// Wall time of the rays alone, without preparing the metric.
     pub shoot_ms: f64,
     /// To be handed in again with the next request; it may be stored in another precision than was asked for.
     pub medium: geodesic::RayMetric,

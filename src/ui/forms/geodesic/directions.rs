@@ -51,7 +51,7 @@ pub fn number(ui: &mut Ui, rays: &Rays, defaults: &Rays, kinds: &mut Kinds, set:
     }
 }
 
-/// Of the cone; a row without effect of other kinds.
+/// Row of the cone's opening angle; disabled for other kinds of directions.
 pub fn opening_angle(ui: &mut Ui, rays: &Rays, parts: &DirectionParts, set: &mut Set) {
     let shown = Shown {
         limits: Some(0.0..=180.0),

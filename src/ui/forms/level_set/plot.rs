@@ -25,7 +25,7 @@ const LEAK_WORD: &str = "leak";
 /// Returns the step that was clicked.
 pub fn show(ui: &mut Ui, state: &State, live: &SurfaceUpdate) -> Option<u64> {
     let p = theme::palette(ui.style());
-    // As high as is seen of it before the panel is scrolled.
+    // The plot fills the height that is in sight before the panel is scrolled.
     let above = ui.cursor().top() - ui.min_rect().top();
     let height = (ui.clip_rect().height() - above - LABELS).clamp(LEAST, HEIGHT);
     let room = vec2(ui.available_width(), height.round() + LABELS);

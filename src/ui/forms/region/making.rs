@@ -20,7 +20,7 @@ use std::collections::BTreeSet;
 use std::ops::RangeInclusive;
 use std::sync::Arc;
 
-/// What the field of a fill's largest volume takes, ml.
+/// Range that the field of a fill's largest volume accepts, ml.
 const TYPED_ML: RangeInclusive<f64> = 0.001..=10_000.0;
 
 /// The head of a tool's block, with its way out.
@@ -204,7 +204,7 @@ pub fn fill(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
     let defaults = Fill::defaults_for(range);
     let mut changed = None;
     let mut set = |fill: Fill, phase: Phase| {
-        // What was not moved stays as it is to the last digit.
+        // A value that was not moved keeps all of its digits.
         let tolerance = match fill.tolerance == now.tolerance {
             true => drawing.tolerance,
             false => (fill.tolerance / scale) as f32 / width,

@@ -29,7 +29,7 @@ unsafe impl DeviceRepr for KernelGate {}
 
 /// The regions on a card during a job.
 pub struct Regions {
-    /// Those that cut or count, in the order of [`RegionTests`], then the masks.
+    /// The regions that stop or count curves, in the order of [`RegionTests`], then the masks.
     pub gates: CudaSlice<KernelGate>,
     /// Voxels of all masks.
     pub bytes: CudaSlice<u8>,
