@@ -284,7 +284,7 @@ pub fn everything(folder: &Path) -> Window {
     let requested = density::Wanted::of_value(density::Value::Count);
     let map = Action::MapDensity {
         layer: Some(tracks),
-        wanted: requested,
+        density: requested,
     };
     window.act(map);
     window.act(Action::SelectTask(Task::Filter));

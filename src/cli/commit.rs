@@ -2,7 +2,7 @@
 
 use super::inputs::streamlines;
 use super::options::{
-    Given, ScanOptions, ToldOptions, about_mask, make_folder, not_negative, noted, noted_volume,
+    Given, ReadingOptions, ScanOptions, about_mask, make_folder, not_negative, noted, noted_volume,
     positive,
 };
 use super::output::{remark, shown};
@@ -84,7 +84,7 @@ pub struct Options {
     #[arg(long, value_name = "FOLDER")]
     pub out: PathBuf,
     #[command(flatten)]
-    pub told: ToldOptions,
+    pub reading: ReadingOptions,
 }
 
 fn gamma(text: &str) -> Result<Gamma, String> {
@@ -196,7 +196,7 @@ impl Options {
             let weights = found.map_err(|e| Failure::new(e.to_string()))?;
             return Ok(StartFrom::Weights(weights.into()));
         }
-        let of = self::streamlines(path, &self.told, runner)?;
+        let of = self::streamlines(path, &self.reading, runner)?;
         let streamlines = lines.len();
         let found = match of.per_streamline.get(WEIGHT) {
             Some(weights) if of.len() == streamlines => {
@@ -216,7 +216,7 @@ impl Options {
         let scan = quoted(&self.scan.scan);
         format!(
             "arcuate commit {tracks} {scan} --out {out}{}",
-            self.told.told()
+            self.reading.reading()
         )
     }
 }
@@ -232,7 +232,7 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
         must_be_streamlines(path)?;
         runner.may_make(path)?;
     }
-    let tractogram = streamlines(&options.tracks, &options.told, runner)?;
+    let tractogram = streamlines(&options.tracks, &options.reading, runner)?;
     let start = options.start(&tractogram, runner)?;
     let opened = options.open(runner)?;
     let timing = options.timing(opened.gradients.as_deref())?;

@@ -1,7 +1,7 @@
 //! `arcuate connectome`: what streamlines connect the labels of a map.
 
 use super::inputs::{must_be_csv, scalar_image, streamlines};
-use super::options::ToldOptions;
+use super::options::ReadingOptions;
 use super::output::shown;
 use super::runner::{Failure, Runner};
 use crate::data::words::counted;
@@ -64,7 +64,7 @@ pub struct Options {
     #[arg(long, value_name = "FILE")]
     pub pairs: Option<PathBuf>,
     #[command(flatten)]
-    pub told: ToldOptions,
+    pub reading: ReadingOptions,
 }
 
 pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
@@ -79,12 +79,12 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
         must_be_csv(output)?;
         runner.may_make(output)?;
     }
-    let tractogram = streamlines(&options.input, &options.told, runner)?;
-    let labels = scalar_image(&options.labels, &options.told, runner)?;
+    let tractogram = streamlines(&options.input, &options.reading, runner)?;
+    let labels = scalar_image(&options.labels, &options.reading, runner)?;
     let value = match (&options.value, &options.image) {
         (Some(name), _) => Some(Measure::Value(name.clone())),
         (None, Some(path)) => Some(Measure::Image(
-            scalar_image(path, &options.told, runner)?,
+            scalar_image(path, &options.reading, runner)?,
             0,
         )),
         (None, None) => None,

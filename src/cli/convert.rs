@@ -1,6 +1,6 @@
 //! `arcuate convert`: from one file format to another.
 
-use super::options::ToldOptions;
+use super::options::ReadingOptions;
 use super::output::{one_line, remark, shown};
 use super::runner::{Failure, Runner};
 use crate::io;
@@ -56,7 +56,7 @@ pub struct Options {
     #[arg(long)]
     pub strict: bool,
     #[command(flatten)]
-    pub told: ToldOptions,
+    pub reading: ReadingOptions,
 }
 
 pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
@@ -67,7 +67,7 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
         input: options.input.clone(),
         output: options.output.clone(),
         reference: options.reference.clone(),
-        told: options.told.told(),
+        reading: options.reading.reading(),
     };
     let (plan, _) = runner.run(request)?;
     // Before anything is written: it can be stopped.
@@ -91,7 +91,7 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
     let (from, to) = (options.input.display(), options.output.display());
     let request = Convert {
         plan,
-        command: format!("arcuate convert {from} {to}{}", options.told.told()),
+        command: format!("arcuate convert {from} {to}{}", options.reading.reading()),
         replace: runner.force(),
     };
     let done = runner.run(request)?.0.converted;

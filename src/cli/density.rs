@@ -1,6 +1,6 @@
 //! `arcuate density`: visit maps and track-density images.
 
-use super::options::{Given, ToldOptions};
+use super::options::{Given, ReadingOptions};
 use super::output::{remark, shown};
 use super::runner::{Failure, Runner};
 use crate::compute::Control;
@@ -42,7 +42,7 @@ pub struct Options {
     #[command(flatten)]
     pub params: Given<Params>,
     #[command(flatten)]
-    pub told: ToldOptions,
+    pub reading: ReadingOptions,
 }
 
 impl Options {
@@ -80,7 +80,7 @@ impl Options {
         let arguments = density_arguments(params, self.template.as_deref(), voxels.edge_mm);
         format!(
             "arcuate density {tracks}{arguments} --out {out}{}",
-            self.told.told()
+            self.reading.reading()
         )
     }
 }
@@ -102,7 +102,7 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
             options.tracks.display()
         ))
     };
-    let open = OpenFile::with_reading(options.tracks.clone(), options.told.told());
+    let open = OpenFile::with_reading(options.tracks.clone(), options.reading.reading());
     let Opened::File(file) = runner.run(open)?.0 else {
         return Err(refused());
     };

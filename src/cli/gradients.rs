@@ -1,6 +1,6 @@
 //! `arcuate gradients`: whether the axes of a gradient table are right, and mending them.
 
-use super::options::{FitOptions, ToldOptions, positive, whole};
+use super::options::{FitOptions, ReadingOptions, positive, whole};
 use super::output::remark;
 use super::runner::{Failure, Runner};
 use crate::data::TensorLayout;
@@ -130,7 +130,7 @@ fn no_table() -> Failure {
 }
 
 fn tensors(path: &std::path::Path, runner: &mut Runner) -> Result<(), Failure> {
-    let image = super::inputs::image(path, &ToldOptions::default(), runner)?;
+    let image = super::inputs::image(path, &ReadingOptions::default(), runner)?;
     if image.frames != TensorLayout::VOLUMES {
         return Err(Failure::new(format!(
             "Found {}, expected the six volumes of a tensor image; name that image: {}",

@@ -1,6 +1,6 @@
 //! `arcuate info`: what files hold.
 
-use super::options::{ScanOptions, TensorOptions, ToldOptions};
+use super::options::{ReadingOptions, ScanOptions, TensorOptions};
 use super::output::{error, one_line, remark};
 use super::runner::{Failure, Runner};
 use crate::compute::Control;
@@ -34,7 +34,7 @@ pub struct Options {
     #[arg(required = true)]
     pub files: Vec<String>,
     #[command(flatten)]
-    pub told: ToldOptions,
+    pub reading: ReadingOptions,
     #[command(flatten)]
     pub tensors: TensorOptions,
 }
@@ -45,7 +45,7 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
     for file in &options.files {
         let reported = Reading {
             tensors: options.tensors.layout(),
-            ..options.told.told()
+            ..options.reading.reading()
         };
         match describe(file, &reported, runner) {
             Ok((value, lines, data)) => {

@@ -1,6 +1,6 @@
 //! Files that several commands read, as the window opens them.
 
-use super::options::ToldOptions;
+use super::options::ReadingOptions;
 use super::output::remark;
 use super::runner::{Failure, Runner};
 use crate::data::words::counted;
@@ -9,8 +9,8 @@ use crate::io::Format;
 use crate::state::files::jobs::open::{Loaded, OpenFile, Opened, OpenedFile};
 use std::path::{Path, PathBuf};
 
-fn open(path: &Path, reported: &ToldOptions, runner: &mut Runner) -> Result<Loaded, Failure> {
-    let open = OpenFile::with_reading(path.to_owned(), reported.told());
+fn open(path: &Path, reported: &ReadingOptions, runner: &mut Runner) -> Result<Loaded, Failure> {
+    let open = OpenFile::with_reading(path.to_owned(), reported.reading());
     match runner.run(open)?.0 {
         Opened::File(file) => {
             let OpenedFile { loaded, notes, .. } = *file;
@@ -29,7 +29,7 @@ fn open(path: &Path, reported: &ToldOptions, runner: &mut Runner) -> Result<Load
 /// A file's streamlines; what reading it brought up goes to standard error.
 pub fn streamlines(
     path: &Path,
-    reported: &ToldOptions,
+    reported: &ReadingOptions,
     runner: &mut Runner,
 ) -> Result<Tractogram, Failure> {
     match open(path, reported, runner)? {
@@ -43,7 +43,11 @@ pub fn streamlines(
 }
 
 /// An image of one volume or several.
-pub fn image(path: &Path, reported: &ToldOptions, runner: &mut Runner) -> Result<Volume, Failure> {
+pub fn image(
+    path: &Path,
+    reported: &ReadingOptions,
+    runner: &mut Runner,
+) -> Result<Volume, Failure> {
     match open(path, reported, runner)? {
         Loaded::Scan { dwi, .. } => Ok(dwi),
         Loaded::Image(volume) => Ok(volume),
@@ -58,7 +62,7 @@ pub fn image(path: &Path, reported: &ToldOptions, runner: &mut Runner) -> Result
 /// Opens an image with one number per voxel. Of several volumes it takes the first, with a warning.
 pub fn scalar_image(
     path: &Path,
-    reported: &ToldOptions,
+    reported: &ReadingOptions,
     runner: &mut Runner,
 ) -> Result<Volume, Failure> {
     let volume = image(path, reported, runner)?;
@@ -81,7 +85,7 @@ pub fn scalar_image(
 /// Images with the names of their files, to stand over columns.
 pub fn images(
     paths: &[PathBuf],
-    reported: &ToldOptions,
+    reported: &ReadingOptions,
     runner: &mut Runner,
 ) -> Result<Vec<(String, Volume)>, Failure> {
     let one = |path: &PathBuf| {

@@ -95,7 +95,7 @@ pub struct FitOptions {
 
 /// Answers of the user where files are silent.
 #[derive(clap::Args, Clone, Debug, Default)]
-pub struct ToldOptions {
+pub struct ReadingOptions {
     /// Axes of VTK and VTP points where the file does not name them (default: ras)
     #[arg(long, value_name = "ras|lps", value_parser = space)]
     pub vtk_space: Option<Space>,
@@ -112,8 +112,8 @@ pub struct ToldOptions {
     pub fixed: Option<PathBuf>,
 }
 
-impl ToldOptions {
-    pub fn told(&self) -> Reading {
+impl ReadingOptions {
+    pub fn reading(&self) -> Reading {
         Reading {
             vtk_space: self.vtk_space,
             colours: self.colours.clone(),

@@ -1,7 +1,7 @@
 //! `arcuate profile`: values along a bundle.
 
 use super::inputs::{images, must_be_csv, streamlines};
-use super::options::{PassingOptions, RegionOptions, ToldOptions, whole_from};
+use super::options::{PassingOptions, ReadingOptions, RegionOptions, whole_from};
 use super::output::shown;
 use super::runner::{Failure, Runner};
 use crate::data::words::counted;
@@ -53,7 +53,7 @@ pub struct Options {
     #[arg(long)]
     pub reverse: bool,
     #[command(flatten)]
-    pub told: ToldOptions,
+    pub reading: ReadingOptions,
 }
 
 pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
@@ -72,8 +72,8 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
         Some(region) => Start::Near(Arc::new(region)),
         None => Start::Axis,
     };
-    let tractogram = streamlines(&options.input, &options.told, runner)?;
-    let images = images(&options.image, &options.told, runner)?;
+    let tractogram = streamlines(&options.input, &options.reading, runner)?;
+    let images = images(&options.image, &options.reading, runner)?;
     let mut names = options.value.clone();
     names.extend(images.iter().map(|(name, _)| name.clone()));
     let values = options.value.iter().cloned().map(Along::Value);

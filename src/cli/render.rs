@@ -170,7 +170,7 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
             (Some(seed), _) => window.request(MakeHead { seed })?,
             (None, Some(layout)) => window.act(Action::OpenAs {
                 path,
-                told: Reading {
+                reading: Reading {
                     tensors: Some(layout),
                     ..Reading::default()
                 },

@@ -516,7 +516,7 @@ fn results(window: &mut Headless, read: &ReadSession) -> Vec<Result<Replayed, St
     }
     if let Some(live) = window.state.final_live() {
         let again = Again::Curves(&live.output.kept);
-        let rays = of_rays(&live.asked.curves);
+        let rays = of_rays(&live.key.curves);
         let replayed = Replayed::new(live_name(rays), saved::LIVE, read, &again).of_rays(rays);
         add(
             saved::LIVE,

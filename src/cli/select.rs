@@ -2,7 +2,7 @@
 
 use super::inputs::{scalar_image, streamlines};
 use super::options::{
-    ChanceOptions, PassingOptions, RegionOptions, ToldOptions, not_reversed, whole_from,
+    ChanceOptions, PassingOptions, ReadingOptions, RegionOptions, not_reversed, whole_from,
 };
 use super::output::shown;
 use super::runner::{Failure, Runner};
@@ -69,7 +69,7 @@ pub struct Options {
     #[command(flatten)]
     pub chance: ChanceOptions,
     #[command(flatten)]
-    pub told: ToldOptions,
+    pub reading: ReadingOptions,
 }
 
 /// `20..200`, `20..` or `..200`.
@@ -179,7 +179,7 @@ impl Options {
 
     /// Images, which are read; of several volumes the first counts.
     fn images(&self, runner: &mut Runner) -> Result<Vec<OnImage>, Failure> {
-        let plain = ToldOptions::default();
+        let plain = ReadingOptions::default();
         let one = |limit: &ImageLimit| {
             Ok(OnImage {
                 volume: scalar_image(&limit.file, &plain, runner)?,
@@ -218,7 +218,7 @@ impl Options {
             at_most: self.at_most(),
         };
         let text = format!("arcuate select {input} {output}{choice}");
-        text + &self.told.told().to_string()
+        text + &self.reading.reading().to_string()
     }
 }
 
@@ -231,7 +231,7 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
     must_be_streamlines(&options.output)?;
     runner.may_make(&options.output)?;
     let rules = options.rules(runner)?;
-    let tractogram = streamlines(&options.input, &options.told, runner)?;
+    let tractogram = streamlines(&options.input, &options.reading, runner)?;
     let all = tractogram.len();
     let select = SelectStreamlines { tractogram, rules };
     let (SelectedStreamlines { kept, selection }, wall_ms) = runner.run(select)?;

@@ -1,7 +1,7 @@
 //! `arcuate table`: a row for each streamline.
 
 use super::inputs::{images, must_be_csv, streamlines};
-use super::options::ToldOptions;
+use super::options::ReadingOptions;
 use super::output::{one_line, shown};
 use super::runner::{Failure, Runner};
 use crate::data::words::plural;
@@ -36,14 +36,14 @@ pub struct Options {
     #[arg(long, requires = "sort")]
     pub descending: bool,
     #[command(flatten)]
-    pub told: ToldOptions,
+    pub reading: ReadingOptions,
 }
 
 pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
     must_be_csv(&options.output)?;
     runner.may_make(&options.output)?;
-    let tractogram = streamlines(&options.input, &options.told, runner)?;
-    let images = images(&options.image, &options.told, runner)?;
+    let tractogram = streamlines(&options.input, &options.reading, runner)?;
+    let images = images(&options.image, &options.reading, runner)?;
     let own = tractogram.value_names().into_iter().map(str::to_owned);
     let mut requested: Vec<(String, Measure)> = own
         .map(|name| (name.clone(), Measure::Value(name)))

@@ -40,7 +40,7 @@ pub enum Action {
     /// Opens a layer's file again, as the user says it is.
     OpenAs {
         path: PathBuf,
-        told: Reading,
+        reading: Reading,
     },
     /// One of the visits of the folder that was opened last; none of them.
     OpenVisit(Option<usize>),
@@ -198,7 +198,7 @@ pub enum Action {
     /// Shows the labels of a label map.
     CountLabels(LayerId),
     RegionsFromLabels {
-        wanted: Vec<LabelCount>,
+        labels: Vec<LabelCount>,
         role: Role,
     },
     /// What is done with the streamlines of a layer, and on rulers.
@@ -268,7 +268,7 @@ pub enum Action {
     /// Maps where a layer's streamlines pass, or the live ones, which are kept with it.
     MapDensity {
         layer: Option<LayerId>,
-        wanted: Wanted,
+        density: Wanted,
     },
     Pathway(PathwayAction),
     Segment(SegmentAction),

@@ -126,7 +126,7 @@ impl State {
 
     /// Whether a live result belongs to the document's tensors, regions and parameters, and no new tensors come.
     fn is_current(&self, live: &CurveResult) -> bool {
-        self.session.fitting.is_none() && update::is_current(&self.document, &live.asked)
+        self.session.fitting.is_none() && update::is_current(&self.document, &live.key)
     }
 
     /// Whether the live result belongs to other tensors, regions or parameters than the document's, and will for longer

@@ -289,20 +289,13 @@ fn moved_name(of: &Recipe) -> String {
 
 fn moved_command(of: &Recipe, by: DAffine3, out: &Path) -> String {
     let affine = AffineReading::matrix(by);
-    let (file, reported) = match of {
+    let (file, told) = match of {
         Recipe::File(file) => (file, String::new()),
-        Recipe::FileAs {
-            file,
-            told: reported,
-        } => (file, reported.to_string()),
+        Recipe::FileAs { file, told } => (file, told.to_string()),
         // Nothing on a disk is moved.
         of => return of.command(),
     };
-    format!(
-        "arcuate convert {} {}{reported}{affine}",
-        path(file),
-        path(out)
-    )
+    format!("arcuate convert {} {}{told}{affine}", path(file), path(out))
 }
 
 /// Without the file that the map is written to; streamlines that are in no file are made first.
@@ -322,10 +315,7 @@ fn density_command(
 pub(in crate::state) fn streamlines(of: &Recipe) -> (Option<String>, String) {
     match of {
         Recipe::File(file) => (None, path(file)),
-        Recipe::FileAs {
-            file,
-            told: reported,
-        } => (None, format!("{}{reported}", path(file))),
+        Recipe::FileAs { file, told } => (None, format!("{}{told}", path(file))),
         of => {
             let file = Path::new("tracks.trx");
             (Some(of.command_to(file)), path(file))
@@ -424,10 +414,7 @@ impl Recipe {
             }
             Self::Scan(Source::Phantom { seed }) => Self::Phantom { seed: *seed }.command(),
             Self::File(file) => format!("arcuate info {}", path(file)),
-            Self::FileAs {
-                file,
-                told: reported,
-            } => format!("arcuate info {}{reported}", path(file)),
+            Self::FileAs { file, told } => format!("arcuate info {}{told}", path(file)),
             Self::Moved { of, by } => moved_command(of, *by, out),
             Self::Phantom { seed } => format!("arcuate phantom --seed {seed} --out head"),
             Self::BrainMask(source) => {

@@ -189,7 +189,7 @@ pub fn made(document: &Document, requested: &CurveKey, cut: Cut) -> Option<Made>
 /// How live curves were made.
 pub fn live_recipe(document: &Document, live: &CurveResult) -> Option<Made> {
     let cut = live.rays.as_ref().map_or(Cut::All, |rays| rays.cut);
-    made(document, &live.asked, cut)
+    made(document, &live.key, cut)
 }
 
 /// A tensor fit as commands state it; `None` if the origin is no tensor fit.

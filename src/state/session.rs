@@ -95,7 +95,7 @@ pub struct CurveResult {
     pub recipe: Recipe,
     /// Names of the target regions in the order of `output.per_target`.
     pub targets: Vec<RegionId>,
-    pub asked: CurveKey,
+    pub key: CurveKey,
     /// What geodesic rays have that streamlines have not.
     pub rays: Option<RayResult>,
 }

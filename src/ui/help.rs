@@ -30,7 +30,7 @@ pub struct Help {
     sections: Vec<String>,
     /// The section that is scrolled to.
     scroll_to: Option<usize>,
-    words: String,
+    query: String,
     /// What `found` was searched for.
     searched: String,
     found: Vec<Match>,
@@ -80,7 +80,7 @@ impl Default for Help {
             page,
             sections: sections(page),
             scroll_to: None,
-            words: String::new(),
+            query: String::new(),
             searched: String::new(),
             found: Vec::new(),
             markdown: CommonMarkCache::default(),
@@ -200,20 +200,20 @@ fn head(ui: &mut Ui, place: Rect, memory: &mut Memory) {
         ui,
         field,
         "Search in Help",
-        &mut help.words,
+        &mut help.query,
         "Search",
         false,
     );
-    if help.words != help.searched {
-        help.searched.clone_from(&help.words);
-        help.found = search(&help.words);
+    if help.query != help.searched {
+        help.searched.clone_from(&help.query);
+        help.found = search(&help.query);
     }
 }
 
 /// The pages, or what is found in them.
 fn pages(ui: &mut Ui, help: &mut Help) {
     let p = theme::palette(ui.style());
-    let searching = !help.words.trim().is_empty();
+    let searching = !help.query.trim().is_empty();
     ScrollArea::vertical()
         .id_salt(("help list", searching))
         .auto_shrink(false)

@@ -80,7 +80,7 @@ impl Status<'_> {
         match self {
             Self::Text(line) => paint::width(ui, line, regular),
             Self::Work(work) => {
-                let line = paint::width(ui, &work.words, regular);
+                let line = paint::width(ui, &work.text, regular);
                 line + BESIDE + BAR + BESIDE + cancel_width(ui)
             }
         }
@@ -201,7 +201,7 @@ fn turning<'a>(ui: &Ui, state: &State) -> Option<Shown<'a>> {
     }
     Some(Shown {
         label,
-        words: text,
+        text,
         share: Some(*done as f32 / turn.frames as f32),
         slot: Slot::Picture,
         ticket: TURN,
@@ -249,7 +249,7 @@ fn running<'a>(ui: &Ui, state: &State, job: &'a JobHandle) -> Shown<'a> {
     }
     Shown {
         label: &job.label,
-        words: text,
+        text,
         share,
         slot: job.slot,
         ticket: job.ticket,
@@ -259,7 +259,7 @@ fn running<'a>(ui: &Ui, state: &State, job: &'a JobHandle) -> Shown<'a> {
 /// Work that goes on, and how it is stopped.
 struct Shown<'a> {
     label: &'a str,
-    words: String,
+    text: String,
     share: Option<f32>,
     slot: Slot,
     ticket: u64,
@@ -275,7 +275,7 @@ fn working(ui: &mut Ui, free: Rect, shown: Shown<'_>, actions: &mut Vec<Action>)
     let p = theme::palette(ui.style());
     let Shown {
         label,
-        words: text,
+        text,
         share,
         slot,
         ticket,

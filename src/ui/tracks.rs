@@ -67,7 +67,7 @@ impl Cache {
         match self.nearest {
             Some((known, found)) if known == missed.id() => found,
             _ => {
-                let found = nearest(missed, &live.asked.regions);
+                let found = nearest(missed, &live.key.regions);
                 self.nearest = Some((missed.id(), found));
                 found
             }

@@ -218,7 +218,7 @@ fn again() {
     let looked = |state: &mut State, found: Vec<RecoverableSession>, stored: bool| {
         let output = SessionOutput::LeftBehind {
             found,
-            held: stored,
+            is_locked: stored,
         };
         let event = event_of(Delivery {
             slot: Slot::Recovery,

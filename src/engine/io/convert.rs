@@ -75,7 +75,7 @@ pub struct Plan {
     /// Parts of it that were not read, one sentence each.
     unread: Vec<String>,
     /// Files for values that the output cannot hold.
-    beside: Vec<CompanionFile>,
+    companions: Vec<CompanionFile>,
     /// About the input, one sentence each.
     pub notes: Vec<Remark>,
     /// Losses in the output, one sentence each.
@@ -99,7 +99,7 @@ pub fn plan(
             output: output.to_owned(),
             format,
             unread: Vec::new(),
-            beside: Vec::new(),
+            companions: Vec::new(),
             notes: image.notes.clone(),
             losses: image.losses.clone(),
             held: Held::Image(Box::new(image)),
@@ -107,7 +107,7 @@ pub fn plan(
     }
     let mut stored = open_told(input, reported, control)?;
     let mut notes = stored.remarks();
-    let (mut adjacent, mut losses) = (Vec::new(), Vec::new());
+    let (mut companions, mut losses) = (Vec::new(), Vec::new());
     match &mut stored {
         Opened::Tractogram(..) if format.content() != Content::Streamlines => {
             return Err(Error::unsupported(
@@ -133,7 +133,7 @@ pub fn plan(
                 }
                 *tractogram = tractogram.clone().with_grid(grid);
             }
-            (adjacent, losses) = parts(tractogram, format, output);
+            (companions, losses) = parts(tractogram, format, output);
         }
         Opened::Volume(..) => {}
     }
@@ -146,7 +146,7 @@ pub fn plan(
             Opened::Volume(volume, _) => Held::Volume(volume),
             Opened::Tractogram(tractogram, _) => Held::Tractogram(tractogram),
         },
-        beside: adjacent,
+        companions,
         notes,
         losses,
     })
@@ -173,7 +173,14 @@ impl Plan {
         let (what, written) = match &self.held {
             Held::Tractogram(tractogram) => (
                 counted(tractogram.len(), "streamline"),
-                streamlines(tractogram, output, self.beside, replace, command, control)?,
+                streamlines(
+                    tractogram,
+                    output,
+                    self.companions,
+                    replace,
+                    command,
+                    control,
+                )?,
             ),
             Held::Image(image) => image.write(output, replace, command, control)?,
             Held::Volume(volume) => {

@@ -40,14 +40,14 @@ enum Held {
 impl FileBytes {
     pub fn open(path: &Path, control: &Control) -> Result<Self, Error> {
         let source = Source::open(path, control)?;
-        let (stored, silent) = match source.known_bytes() {
+        let (held, silent) = match source.known_bytes() {
             Some(length) if length >= LARGE_BYTES => {
                 (Held::Pages(pages(path, 0..length, control)?), false)
             }
             _ => (Held::Bytes(source.whole()?), true),
         };
         Ok(Self {
-            held: stored,
+            held,
             control: control.clone(),
             silent,
         })

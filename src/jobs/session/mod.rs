@@ -217,7 +217,7 @@ pub enum Item {
     File {
         path: PathBuf,
         gradients: Vec<PathBuf>,
-        told: Reading,
+        reading: Reading,
         /// What was done to streamlines since.
         edits: Vec<Edit>,
         /// Where streamlines are wanted, too.
@@ -273,7 +273,7 @@ pub enum Restored {
     File {
         path: PathBuf,
         loaded: Loaded,
-        told: Reading,
+        reading: Reading,
         notes: Vec<Remark>,
         /// It is not what it was.
         changed: Option<Change>,
@@ -411,7 +411,7 @@ pub enum SessionOutput {
     LeftBehind {
         found: Vec<RecoverableSession>,
         /// Other processes hold more: windows that live, or killed ones that are not gone yet.
-        held: bool,
+        is_locked: bool,
     },
     Done,
 }
@@ -467,11 +467,8 @@ impl SessionRequest {
                 }
             }
             Self::FindLeftBehind => {
-                let (found, stored) = work::left_behind(memory);
-                SessionOutput::LeftBehind {
-                    found,
-                    held: stored,
-                }
+                let (found, is_locked) = work::left_behind(memory);
+                SessionOutput::LeftBehind { found, is_locked }
             }
             Self::Forget { session } => {
                 memory.forget(&session);

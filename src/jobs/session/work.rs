@@ -410,7 +410,7 @@ fn file(
             Ok(Restored::File {
                 path,
                 loaded,
-                told: reading,
+                reading,
                 notes,
                 changed: None,
                 moved: Vec::new(),
@@ -448,7 +448,7 @@ fn edited(
         Restored::File {
             loaded: Loaded::Tractogram(tractogram),
             path,
-            told: reported,
+            reading,
             notes,
             changed,
             moved,
@@ -460,7 +460,7 @@ fn edited(
             Ok(Restored::File {
                 loaded: Loaded::Tractogram(left),
                 path,
-                told: reported,
+                reading,
                 notes,
                 changed,
                 moved,
@@ -512,11 +512,11 @@ pub fn load(
             Item::File {
                 path,
                 gradients,
-                told: reported,
+                reading,
                 edits,
                 moves,
                 entry,
-            } => file(&path, &gradients, &reported, control)
+            } => file(&path, &gradients, &reading, control)
                 .and_then(|restored| looked_at(restored, &path, entry.as_deref(), control))
                 .and_then(|restored| edited(restored, &edits, backend, control))
                 .map(|restored| elsewhere(restored, &moves))

@@ -271,7 +271,7 @@ pub struct PlanToConvert {
     /// The image whose grid the streamlines are from.
     pub reference: Option<PathBuf>,
     /// About the input.
-    pub told: io::Reading,
+    pub reading: io::Reading,
 }
 
 impl Job for PlanToConvert {
@@ -292,7 +292,7 @@ impl Job for PlanToConvert {
         _: &PartialSender<Box<Plan>>,
     ) -> Result<Box<Plan>, JobError> {
         let reference = self.reference.as_deref();
-        let plan = io::convert::plan(&self.input, &self.output, reference, &self.told, control);
+        let plan = io::convert::plan(&self.input, &self.output, reference, &self.reading, control);
         Ok(Box::new(plan.map_err(|e| e.to_string())?))
     }
 }

@@ -1,8 +1,8 @@
 //! Filtering: what is asked of the streamlines and the scan, and what comes of it.
 
 mod apply_fit;
+mod recipe;
 mod sums;
-mod told;
 
 use crate::data::Tractogram;
 use crate::data::words::counted;
@@ -17,7 +17,7 @@ use crate::state::filter::jobs::{
     CommitFit, EstimateFit, Excluded, FIT_WEIGHTS, FitEstimate, FitWeights, ReadScheme, Scheme,
     StartFrom,
 };
-pub use crate::state::filter::update::told::told;
+pub use crate::state::filter::update::recipe::recipe;
 use crate::state::filter::{
     FilterAction, FilterFile, FitInputs, FitPurpose, Running, Shown, Times, VirtualLesionResult,
     WEIGHT, WeightMap, WeightsKey,
@@ -372,7 +372,7 @@ fn save(state: &mut State, what: &FilterFile, path: PathBuf, effects: &mut Vec<E
     let Some(tractogram) = lines_of(&layer).cloned() else {
         return;
     };
-    let command = told(state).map_or_else(String::new, |r| r.command());
+    let command = recipe(state).map_or_else(String::new, |r| r.command());
     let only = match what {
         FilterFile::Kept => Some(marks(state, layer.id).into()),
         _ => None,

@@ -230,17 +230,17 @@ fn recipe_of(document: &Document, fit: FitRecipe, found: &PathwayResult, epsilon
     }
 }
 
-fn recipe(document: &Document, found: &PathwayResult) -> Option<Recipe> {
+fn live_recipe(document: &Document, found: &PathwayResult) -> Option<Recipe> {
     let fit = fit_recipe(document, recipes::fit_of(document, found.field)?)?;
     let epsilon = document.pathways.epsilon;
     Some(recipe_of(document, fit, found, epsilon))
 }
 
 /// The command of a pathway: of a kept one, or of the live one with the width as it is.
-pub fn told(state: &State, kept: Option<LayerId>) -> Option<Recipe> {
+pub fn recipe(state: &State, kept: Option<LayerId>) -> Option<Recipe> {
     let document = &state.document;
     match kept {
-        None => recipe(document, state.final_pathway()?),
+        None => live_recipe(document, state.final_pathway()?),
         Some(id) => {
             let kept = document.kept_pathways.iter().find(|k| k.id == id)?;
             let found = kept.found.as_ref()?;
@@ -426,7 +426,7 @@ fn save(
         return state.session.notify(Severity::Information, sentence);
     };
     state.session.guide_done(TourStep::Save);
-    let command = told(state, of).map_or_else(String::new, |r| r.command());
+    let command = recipe(state, of).map_or_else(String::new, |r| r.command());
     let volume = match what {
         PathwayFile::Mask => {
             return effects.push(Effect::submit(SavePathway {

@@ -13,7 +13,7 @@ use crate::state::segment::jobs::{
     CountVoxels, InitialSurface, MaskSource, ProbeSample, RunCheckpoint, RunControl, RunRequest,
     RunUpdate, SEGMENT, SpeedSources,
 };
-pub use crate::state::segment::update::keep::{now, told};
+pub use crate::state::segment::update::keep::{now, recipe};
 use crate::state::segment::{
     SegmentAction, SegmentRuntime, SegmentSettings, Start, frame_of, scalar,
 };

@@ -26,7 +26,7 @@ pub enum UnsavedPart {
     /// Streamlines, a mask or a map in memory only.
     Layer {
         layer: LayerId,
-        words: String,
+        text: String,
     },
     /// Weights of the streamlines of this many layers.
     Weights(usize),
@@ -52,7 +52,7 @@ impl UnsavedPart {
     pub fn words(&self) -> String {
         match self {
             Self::Regions(n) => counted(*n, "region"),
-            Self::Layer { words: text, .. } => text.clone(),
+            Self::Layer { text, .. } => text.clone(),
             Self::Weights(n) => format!("Weights of the streamlines of {}", counted(*n, "layer")),
             Self::Pathways(n) => counted(*n, "kept pathway"),
             Self::Surface(0) => "The surface in Segment".to_owned(),
@@ -284,7 +284,7 @@ impl State {
             if !(document.is_in_a_file(layer) || known || exported()) {
                 things.push(UnsavedPart::Layer {
                     layer: layer.id,
-                    words: document.in_memory(layer),
+                    text: document.in_memory(layer),
                 });
             } else if named && !base.lists(layer.id) && (layer.path.is_some() || exported()) {
                 added.push(layer.name.clone());

@@ -292,7 +292,10 @@ pub fn event(state: &mut State, output: SessionOutput, wall_ms: f64, effects: &m
             tractogram,
             outcome,
         } => later::was_made_again(state, layer, tractogram, outcome, wall_ms),
-        SessionOutput::LeftBehind { found, held } => {
+        SessionOutput::LeftBehind {
+            found,
+            is_locked: held,
+        } => {
             state.session.saving.left_behind.extend(found);
             state.session.saving.looks_again = held;
         }

@@ -130,7 +130,7 @@ pub fn restore(
     restored: &RestoredLayers,
     absent: &Missing,
 ) -> Restored {
-    let (mut lacks, mut message) = (Vec::new(), Vec::new());
+    let (mut lacks, mut said) = (Vec::new(), Vec::new());
     let mut snapshots = Vec::new();
     for (number, saved) in documents(content).skip(1) {
         let (mut mine, mut missing) = (RestoredLayers::new(), Missing::new());
@@ -144,7 +144,7 @@ pub fn restore(
         let built = read::build(origins, saved, read, mine, missing);
         let of = &content.snapshots[number - 1];
         let (document, name) = (built.document, of.name.clone());
-        message.extend(built.notes.into_iter().map(|note| (name.clone(), note)));
+        said.extend(built.notes.into_iter().map(|note| (name.clone(), note)));
         // What depends on something else comes after it.
         let left_out = document.left_out.iter().map(|l| l.what.words());
         let absent = document.absent.iter().map(|a| a.layer.name.clone());
@@ -165,7 +165,7 @@ pub fn restore(
     Restored {
         snapshots,
         lacks,
-        said: message,
+        said,
     }
 }
 

@@ -320,7 +320,7 @@ pub enum BundleAction {
     DeleteChosen,
     Pick {
         screen: Screen,
-        wanted: Wanted,
+        target: Wanted,
         how: How,
     },
     /// Streamlines of the layer, by their numbers; `anchor`: where a range would start.

@@ -27,9 +27,9 @@ pub fn act(state: &mut State, action: BundleAction, effects: &mut Vec<Effect>) {
         BundleAction::DeleteChosen => edits::delete_chosen(state, effects),
         BundleAction::Pick {
             screen,
-            wanted: requested,
+            target,
             how,
-        } => select_manually::pick(state, screen, requested, how, effects),
+        } => select_manually::pick(state, screen, target, how, effects),
         BundleAction::Choose { lines, how, anchor } => {
             select_manually::lines(state, &lines, how, anchor)
         }

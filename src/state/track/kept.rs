@@ -133,7 +133,7 @@ pub fn keep(state: &mut State) {
     let number = count(kept.len() as u64);
     let content = Content::Tractogram(kept);
     let cut = live.rays.as_ref().map_or(Cut::All, |rays| rays.cut);
-    let made = recipes::made(&state.document, &live.asked, cut);
+    let made = recipes::made(&state.document, &live.key, cut);
     let origin = made.map(Origin::from).unwrap_or_default();
     add_layer(state, name, content, origin, display);
     state.session.status = format!("Kept {number} {what} as a layer");

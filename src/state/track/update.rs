@@ -53,7 +53,7 @@ pub fn exported(state: &mut State, path: &std::path::Path) {
     if let Some(live) = live.filter(|l| matches!(l.recipe, Recipe::NoCommand { .. }))
         && let Some(recipe) = recipe(
             &state.document,
-            &live.asked,
+            &live.key,
             live.rays.as_ref().map_or(cut, |r| r.cut),
         )
         && let Some(live) = &mut state.session.live
@@ -146,7 +146,7 @@ pub fn taken_in(
         wall_ms,
         recipe,
         targets: targets.map(|r| r.id).collect(),
-        asked: requested,
+        key: requested,
         rays: None,
     })
 }
@@ -219,7 +219,7 @@ pub fn retrack(state: &mut State, coarse: bool, effects: &mut Vec<Effect>) {
         return put_off(state, coarse, effects);
     }
     let live = state.session.live.as_ref();
-    let seen = live.is_some_and(|live| live.coarse && is_current(&state.document, &live.asked));
+    let seen = live.is_some_and(|live| live.coarse && is_current(&state.document, &live.key));
     let first = !coarse && !seen && slow(state);
     ask(state, coarse, first, effects);
 }
@@ -231,7 +231,7 @@ fn put_off(state: &mut State, coarse: bool, effects: &mut Vec<Effect>) {
     if coarse {
         return;
     }
-    let current = |live: &mut CurveResult| is_current(&state.document, &live.asked);
+    let current = |live: &mut CurveResult| is_current(&state.document, &live.key);
     session.live.take_if(|live| !current(live));
     (session.unsettled, session.coarse_again, session.full_next) = (false, false, false);
     session.coarse_running = false;
@@ -293,7 +293,7 @@ fn ask(state: &mut State, coarse: bool, first: bool, effects: &mut Vec<Effect>) 
         return;
     };
     let full = state.session.live.as_ref().filter(|live| !live.coarse);
-    if !coarse && full.is_some_and(|live| is_current(document, &live.asked)) {
+    if !coarse && full.is_some_and(|live| is_current(document, &live.key)) {
         // It is there; what is on its way was asked for in between.
         effects.push(Effect::Cancel(LIVE));
         return rays::cut(state, effects);
@@ -342,7 +342,7 @@ pub fn stopped(state: &mut State) {
     };
     let left = match state.session.live.as_ref() {
         None => format!("there are no {what} yet"),
-        Some(live) if live.coarse && is_current(&state.document, &live.asked) => {
+        Some(live) if live.coarse && is_current(&state.document, &live.key) => {
             format!("the {what} shown are a coarse selection")
         }
         Some(_) => format!("the {what} shown are from before the last change"),

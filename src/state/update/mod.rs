@@ -16,12 +16,12 @@ pub use crate::state::density::update::sent;
 use crate::state::files::jobs::head::MakeHead;
 use crate::state::files::jobs::open::OpenFile;
 pub use crate::state::filter::update::{
-    key as filter_key, request as weight_request, told as filter_recipe,
+    key as filter_key, recipe as filter_recipe, request as weight_request,
 };
-pub use crate::state::pathways::update::{find as find_pathway, told as pathway_recipe};
+pub use crate::state::pathways::update::{find as find_pathway, recipe as pathway_recipe};
 use crate::state::regions::drawing::grid_of;
 use crate::state::regions::update::change_all;
-pub use crate::state::segment::update::{now as segmented_now, told as segment_recipe};
+pub use crate::state::segment::update::{now as segmented_now, recipe as segment_recipe};
 use crate::state::session::{RecentExports, Severity, TourStep};
 pub use crate::state::sessions::update::is_session;
 pub use crate::state::streamlines::update::{asked as asked_recipe, sifted as sifted_recipe};
@@ -74,7 +74,10 @@ fn skip_done(state: &mut State) {
 fn apply(state: &mut State, action: Action, effects: &mut Vec<Effect>) {
     match action {
         Action::Open(paths) => open(state, paths, effects),
-        Action::OpenAs { path, told } => {
+        Action::OpenAs {
+            path,
+            reading: told,
+        } => {
             state.session.forget_failures(Slot::Load);
             effects.push(Effect::submit(OpenFile::with_reading(path, told)));
         }
@@ -241,7 +244,10 @@ fn apply(state: &mut State, action: Action, effects: &mut Vec<Effect>) {
 
         Action::Make { source, phase } => regions::make::set(state, source, phase, effects),
         Action::CountLabels(layer) => regions::make::count_labels(state, layer, effects),
-        Action::RegionsFromLabels { wanted, role } => {
+        Action::RegionsFromLabels {
+            labels: wanted,
+            role,
+        } => {
             regions::make::from_labels(state, wanted, role, effects);
         }
         Action::Bundle(action) => streamlines::update::act(state, action, effects),
@@ -295,7 +301,10 @@ fn apply(state: &mut State, action: Action, effects: &mut Vec<Effect>) {
         Action::TrackWholeBrain => track::kept::whole_brain(state, effects),
         Action::Retrack => track::update::retrack(state, false, effects),
         Action::KeepTracks => track::kept::keep(state),
-        Action::MapDensity { layer, wanted } => density::update::map(state, layer, wanted, effects),
+        Action::MapDensity {
+            layer,
+            density: wanted,
+        } => density::update::map(state, layer, wanted, effects),
 
         Action::Sample(action) => sampling::update::act(state, action, effects),
         Action::Pathway(action) => pathways::update::act(state, action, effects),

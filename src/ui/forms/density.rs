@@ -38,12 +38,12 @@ pub fn show(
         return;
     }
     let known = layer.is_none_or(|id| sent(&state.document, id).is_some());
-    let requested = &mut memory.density.0;
-    if !known && requested.value() == Value::Share {
-        requested.set_value(Value::Count);
+    let density = &mut memory.density.0;
+    if !known && density.value() == Value::Share {
+        density.set_value(Value::Count);
     }
-    value(ui, requested, known);
-    let (defaults, voxels) = (Wanted::default(), requested.voxels);
+    value(ui, density, known);
+    let (defaults, voxels) = (Wanted::default(), density.voxels);
     let shown = Shown {
         limits: Some(TYPED_MM),
         ..Shown::default()
@@ -55,16 +55,16 @@ pub fn show(
         "voxel",
         shown,
         &mut |changed, _| {
-            requested.voxels = changed;
+            density.voxels = changed;
         },
     );
     // The row of the value stands for these.
     let rest = Rows::AllBut(&["measure", "sent"]);
-    let params = requested.params.clone();
+    let params = density.params.clone();
     parameters::rows(ui, &params, &defaults.params, rest, &mut |changed, _| {
-        requested.params = changed;
+        density.params = changed;
     });
-    let requested = requested.clone();
+    let density = density.clone();
     let running = state.session.jobs.iter().any(|j| j.slot == DENSITY);
     let why = why.or(running.then_some("A map is being made"));
     let button = Button::plain("Map density")
@@ -79,10 +79,7 @@ pub fn show(
         vec2(button.width(ui), space::BUTTON),
     );
     if button.show_at(ui, place).clicked() {
-        actions.push(Action::MapDensity {
-            layer,
-            wanted: requested,
-        });
+        actions.push(Action::MapDensity { layer, density });
     }
 }
 

@@ -190,7 +190,7 @@ fn file_space(ui: &mut Ui, state: &State, layer: &Layer, actions: &mut Vec<Actio
     if let Some(i) = segment_row(ui, "Axes in the file", help, &text, now) {
         actions.push(Action::OpenAs {
             path: file.clone(),
-            told: Reading {
+            reading: Reading {
                 vtk_space: Some(Space::ALL[i]),
                 ..reading.clone()
             },

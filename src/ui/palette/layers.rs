@@ -18,7 +18,7 @@ pub(super) fn density(layer: Option<LayerId>) -> Action {
     let requested = Wanted::default();
     Action::MapDensity {
         layer,
-        wanted: requested,
+        density: requested,
     }
 }
 

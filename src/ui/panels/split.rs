@@ -15,7 +15,7 @@ pub(super) struct Split {
     needed: f32,
     /// How high the results are shown, and would be without a pointer.
     pub results: f32,
-    wanted: f32,
+    preferred: f32,
     /// A line divides the results from the controls.
     pub divided: bool,
     /// Heights were known when the border was chosen.
@@ -67,7 +67,7 @@ impl Split {
         // A map has other controls than a scan. The checks of a fit stay at the foot, so that they do not move when
         // the fit ends.
         let at_foot = task == Task::View && fits && below.is_finite();
-        let requested = match overflows {
+        let preferred = match overflows {
             true => below.min(most).min(gives).round(),
             false if at_foot => below.round(),
             false => body.height() - above,
@@ -75,14 +75,14 @@ impl Split {
         let settled = above.is_finite();
         let shown = known.filter(|k| k.settled && k.pass + 1 == pass);
         let results = match shown {
-            Some(shown) => shown.held(ui, body, requested),
-            None => requested,
+            Some(shown) => shown.held(ui, body, preferred),
+            None => preferred,
         };
         Self {
             natural,
             needed,
             results,
-            wanted: requested,
+            preferred,
             divided: overflows || at_foot || results + 0.5 < below,
             settled,
             pass,
@@ -102,7 +102,7 @@ impl Split {
             return now;
         }
         // Once, when heights change: the border does not follow a pointer that goes up.
-        let changed = (requested - self.wanted).abs() > 0.5;
+        let changed = (requested - self.preferred).abs() > 0.5;
         let covers = body.bottom() - requested < at.y + UNDER;
         match requested > now && (covers || !changed) {
             true => now,

@@ -19,7 +19,7 @@ pub const HEIGHT: f32 = 22.0;
 
 #[derive(Default)]
 pub struct Badge {
-    words: String,
+    text: String,
     since_s: f64,
     /// Since when the picture has lacked something.
     rough_since_s: Option<f64>,
@@ -137,8 +137,8 @@ impl Badge {
         }
         let news = standing != Standing::Final || drawing;
         let now = ui.input(|i| i.time);
-        if self.words != words {
-            self.words.clone_from(&words);
+        if self.text != words {
+            self.text.clone_from(&words);
             self.since_s = now;
         }
         let age = now - self.since_s;

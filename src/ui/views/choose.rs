@@ -81,7 +81,7 @@ fn action(
 ) -> Action {
     let local = |p: Pos2| DVec2::new(f64::from(p.x - rect.left()), f64::from(p.y - rect.top()));
     let far = outline.iter().any(|p| p.distance(pressed) >= CLICK);
-    let requested = match far && outline.len() >= 3 {
+    let target = match far && outline.len() >= 3 {
         true => Wanted::Within(outline.iter().copied().map(local).collect()),
         false => Wanted::Nearest {
             at: local(at),
@@ -90,7 +90,7 @@ fn action(
     };
     Action::Bundle(BundleAction::Pick {
         screen,
-        wanted: requested,
+        target,
         how: how(ui.input(|i| i.modifiers)),
     })
 }

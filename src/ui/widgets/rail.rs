@@ -28,7 +28,7 @@ pub(super) struct Knob<'a> {
 #[derive(Clone, Copy)]
 pub(super) struct Mark<'a> {
     pub value: f64,
-    pub words: &'a str,
+    pub text: &'a str,
 }
 
 /// Values with a tick.
@@ -203,8 +203,8 @@ fn explain(ui: &mut Ui, at: Pos2, knobs: &[Knob], mark: Mark) {
     let place = Rect::from_min_max(at + vec2(-REACH, KNOB - 1.0), at + vec2(REACH, KNOB + 7.0));
     let id = ui.make_persistent_id(("mark", knobs.first().map(|k| k.name)));
     let response = ui.interact(place, id, Sense::hover());
-    response.widget_info(|| WidgetInfo::labeled(Role::Label, true, mark.words));
-    response.on_hover_text(mark.words);
+    response.widget_info(|| WidgetInfo::labeled(Role::Label, true, mark.text));
+    response.on_hover_text(mark.text);
 }
 
 fn draw(

@@ -128,7 +128,7 @@ impl<'a> SliderRow<'a> {
     /// beyond the rail.
     pub fn marked(mut self, value: Option<f64>, text: &'a str) -> Self {
         let on_rail = value.filter(|value| self.scale.range.contains(value));
-        self.mark = on_rail.map(|value| Mark { value, words: text });
+        self.mark = on_rail.map(|value| Mark { value, text });
         self
     }
 

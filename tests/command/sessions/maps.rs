@@ -43,12 +43,9 @@ fn map(
     value: Value,
     voxel_mm: Option<f64>,
 ) -> LayerId {
-    let mut requested = Wanted::of_value(value);
-    requested.voxels.edge_mm = voxel_mm;
-    window.act(Action::MapDensity {
-        layer,
-        wanted: requested,
-    });
+    let mut density = Wanted::of_value(value);
+    density.voxels.edge_mm = voxel_mm;
+    window.act(Action::MapDensity { layer, density });
     let id = window.state.session.selected_layer.expect("a layer");
     assert!(
         window.state.document.density_map(id).is_some(),

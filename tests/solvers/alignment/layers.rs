@@ -183,12 +183,9 @@ fn maps() {
     let id = window.state.document.layer_named("lines").unwrap().id;
     let [by, other] = [(); 2].map(|()| random_move(&mut random, 5.0, 20.0));
     shift(&mut window, id, by, Phase::Done);
-    let requested = Wanted::of_value(Value::Length);
+    let density = Wanted::of_value(Value::Length);
     let layer = Some(id);
-    window.act(Action::MapDensity {
-        layer,
-        wanted: requested,
-    });
+    window.act(Action::MapDensity { layer, density });
     let map = window.state.session.selected_layer.unwrap();
     shift(&mut window, id, other, Phase::Done);
     let path = folder.path().join("maps.arcuate");

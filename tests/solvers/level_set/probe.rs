@@ -82,7 +82,7 @@ fn contrast() {
     }
     // The probe reports the values beside the sample by side, and doubts a range that holds one of them.
     let found = probe(&(volume.clone(), near(0.0)));
-    let [Some(darker), None] = found.beside else {
+    let [Some(darker), None] = found.adjacent else {
         panic!("{found:?}");
     };
     assert!((darker - 40.0).abs() < 3.0, "{found:?}");
@@ -96,7 +96,7 @@ fn contrast() {
     assert_ne!(near, voxels);
     let found = probe(&(shell, near));
     assert!(
-        matches!(found.beside, [Some(d), Some(b)] if d < 60.0 && b > 80.0),
+        matches!(found.adjacent, [Some(d), Some(b)] if d < 60.0 && b > 80.0),
         "{found:?}"
     );
     assert!(found.neighbour_within([70.0 - 40.0, 70.0 + 40.0]).is_some());

@@ -283,9 +283,9 @@ fn label_map_and_back() {
         .collect();
     let layer = window.open("/data/atlas.nii", Volume::scalar(grid.clone(), values));
     window.act(Action::CountLabels(layer));
-    let requested = window.numbered();
+    let labels = window.numbered();
     window.act(Action::RegionsFromLabels {
-        wanted: requested,
+        labels,
         role: Role::Include,
     });
     let regions = &window.state.document.regions;
@@ -324,11 +324,11 @@ fn label_map_and_back() {
     assert!(matches!(opened.content, Content::Image(_)));
     let layer = opened.id;
     again.act(Action::CountLabels(layer));
-    let requested = again.numbered();
-    let numbers: Vec<i64> = requested.iter().map(|found| found.number).collect();
+    let labels = again.numbered();
+    let numbers: Vec<i64> = labels.iter().map(|found| found.number).collect();
     assert_eq!(numbers, [3, 5, 8, 21]);
     again.act(Action::RegionsFromLabels {
-        wanted: requested.clone(),
+        labels: labels.clone(),
         role: Role::Target,
     });
     assert_eq!(sets(&again.state), before);
@@ -345,7 +345,7 @@ fn label_map_and_back() {
     again.act(Action::DuplicateRegion(first));
     assert_eq!(rows(&mut again, "free"), ["1", "3", "5", "8", "21"]);
     again.act(Action::RegionsFromLabels {
-        wanted: requested[..1].to_vec(),
+        labels: labels[..1].to_vec(),
         role: Role::Target,
     });
     assert_eq!(rows(&mut again, "twice"), ["1", "2", "3", "4", "5", "6"]);

@@ -38,7 +38,7 @@ fn given_up() {
     assert_eq!(picture(&window.state), before);
     assert_eq!(window.state.view, view);
     let live = window.state.final_live().expect("streamlines");
-    assert_eq!(live.asked.regions[0].shape.centre(), DVec3::ZERO);
+    assert_eq!(live.key.regions[0].shape.centre(), DVec3::ZERO);
     // No step is left, and what could be redone before can be.
     assert_eq!(window.state.history.undo_label(), Some("Place region"));
     assert_eq!(window.state.history.redo_label(), Some("Place region"));

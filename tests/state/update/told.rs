@@ -104,7 +104,7 @@ fn spaces() {
         &mut state,
         Action::OpenAs {
             path: PathBuf::from(path),
-            told: told(Space::Lps),
+            reading: told(Space::Lps),
         },
     );
     assert!(

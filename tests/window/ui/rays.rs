@@ -68,7 +68,7 @@ pub(super) fn shot() -> State {
         least: Some(0.801),
         repaired: 3,
     });
-    live.asked = requested;
+    live.key = requested;
     live.output = Arc::new(output);
     state
 }

@@ -400,9 +400,7 @@ fn labels_found() {
     window.run();
     click(&mut window, "The 13 found as regions");
     let query = window.state().actions.iter().find_map(|a| match a {
-        Action::RegionsFromLabels {
-            wanted: requested, ..
-        } => Some(requested.clone()),
+        Action::RegionsFromLabels { labels, .. } => Some(labels.clone()),
         _ => None,
     });
     let numbers: Vec<i64> = query.expect("asked").iter().map(|f| f.number).collect();

@@ -226,7 +226,7 @@ pub fn tracked(mut state: State) -> State {
     region("Midline", Role::Exclude, cube, false);
     let fit = state.document.tensors.as_ref().unwrap().origin;
     let recipe = state.document.recipe_from(fit);
-    let requested = CurveKey {
+    let key = CurveKey {
         field: state.document.tensors.as_ref().unwrap().field.id(),
         regions: state
             .document
@@ -238,7 +238,7 @@ pub fn tracked(mut state: State) -> State {
         coarse: false,
     };
     state.session.live = Some(CurveResult {
-        asked: requested,
+        key,
         output: Arc::new(output(450)),
         coarse: false,
         seeds: 1500,

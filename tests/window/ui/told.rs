@@ -171,7 +171,7 @@ fn unreached(centre: glam::DVec3) -> State {
     let regions = state.document.regions.iter();
     let regions = regions.map(|r| (**r).clone()).collect();
     let live = state.session.live.as_mut().unwrap();
-    live.asked.regions = regions;
+    live.key.regions = regions;
     let mut output = sample::output(0);
     output.missed = sample::output(20).kept;
     output.fates = [0, 8_000, 0, 0, 0, 0];

@@ -408,7 +408,7 @@ fn no_start() {
         low_fa: 1,
         ..none
     };
-    let no_metric = Starts { sound: 9, ..none };
+    let no_metric = Starts { valid: 9, ..none };
     let mask = "the automatic mask";
     for (starts, told, remedy) in [
         (

@@ -566,14 +566,12 @@ fn outlines() {
                 true => hands.fast_drag(&path, LEFT),
                 false => hands.drag(&path, LEFT, Modifiers::NONE),
             }
-            let requested = hands.take().into_iter().find_map(|a| match a {
-                Action::Bundle(BundleAction::Pick {
-                    wanted: requested, ..
-                }) => Some(requested),
+            let target = hands.take().into_iter().find_map(|a| match a {
+                Action::Bundle(BundleAction::Pick { target, .. }) => Some(target),
                 _ => None,
             });
-            let Some(Wanted::Within(outline)) = requested else {
-                panic!("{pane:?} {fast}: {requested:?}");
+            let Some(Wanted::Within(outline)) = target else {
+                panic!("{pane:?} {fast}: {target:?}");
             };
             assert!(outline.len() >= 4, "{pane:?} {fast}: {outline:?}");
         }

@@ -122,14 +122,14 @@ pub fn add_live(state: &mut State, output: curves::Output) {
     let fit = state.document.tensors.as_ref().unwrap().origin;
     let recipe = state.document.recipe_from(fit);
     let document = &state.document;
-    let requested = CurveKey {
+    let key = CurveKey {
         field: document.tensors.as_ref().unwrap().field.id(),
         regions: document.regions.iter().map(|r| (**r).clone()).collect(),
         curves: CurveParams::Streamlines(document.track.clone()),
         coarse: false,
     };
     state.session.live = Some(CurveResult {
-        asked: requested,
+        key,
         output: Arc::new(output),
         coarse: false,
         seeds: 100,

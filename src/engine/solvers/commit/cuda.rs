@@ -179,7 +179,7 @@ impl MultiDeviceOperator {
 
     /// How they add up, in words; `None` where there is one.
     pub fn adds_up(&self) -> Option<&'static str> {
-        self.held().adder.told()
+        self.held().adder.reason()
     }
 
     /// Bytes on all cards, with the vectors of a fit.

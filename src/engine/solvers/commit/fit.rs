@@ -99,7 +99,7 @@ impl Prepared {
                 without,
             };
             let solution = solve(&problem, start, &params.stop, curve, control)?;
-            Ok(self.told(tractogram, solution))
+            Ok(self.finish(tractogram, solution))
         })
     }
 
@@ -116,7 +116,7 @@ impl Prepared {
         x
     }
 
-    fn told(&self, tractogram: &Tractogram, solution: Solution) -> Fit {
+    fn finish(&self, tractogram: &Tractogram, solution: Solution) -> Fit {
         let shape = self.operator.shape();
         let scale = &self.responses.scale[0];
         let column = |atom: usize| -> Arc<[f32]> {

@@ -131,5 +131,5 @@ pub struct Starts {
     pub low_fa: u64,
     pub min_fa: Option<f64>,
     /// Seeds that fail none of these.
-    pub sound: u64,
+    pub valid: u64,
 }

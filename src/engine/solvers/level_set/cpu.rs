@@ -337,13 +337,9 @@ impl<const B: usize> Engine<B> {
         }
         if !self.everywhere {
             for slot in 2..slots {
-                let Report {
-                    wanted: requested,
-                    sides,
-                    ..
-                } = self.reports[slot];
+                let Report { wanted, sides, .. } = self.reports[slot];
                 let idle = self.brick_of[slot] != NONE && self.used[slot] + LINGER < self.passes;
-                if idle && requested == 0 && sides != 3 {
+                if idle && wanted == 0 && sides != 3 {
                     self.release(slot, if sides & 1 == 1 { INSIDE } else { OUTSIDE });
                 }
             }

@@ -18,7 +18,7 @@ pub struct Probe {
     /// How far values just outside are from T; `None` where nothing ends within reach.
     pub contrast: Option<f64>,
     /// The values just outside: darker ones, brighter ones.
-    pub beside: [Option<f64>; 2],
+    pub adjacent: [Option<f64>; 2],
     /// The most frequent value of the background; `None` where there is none, or where it was sampled.
     pub background: Option<f64>,
     /// The sample holds more than one tissue: the range then holds all of them, and the surface does not stop at
@@ -141,7 +141,7 @@ impl Probe {
             count,
             spread,
             contrast,
-            beside: adjacent,
+            adjacent,
             background,
             mixed,
         })
@@ -170,7 +170,7 @@ impl Probe {
     /// The value just outside the sample that lies within a range, so that a surface does not stop there; of two, the
     /// one nearer to an end of the range.
     pub fn neighbour_within(&self, [low, high]: [f64; 2]) -> Option<f64> {
-        let [darker, brighter] = self.beside;
+        let [darker, brighter] = self.adjacent;
         let darker = darker.filter(|value| *value >= low);
         let brighter = brighter.filter(|value| *value <= high);
         let from_end = |value: f64| (value - low).min(high - value);

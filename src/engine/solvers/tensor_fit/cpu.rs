@@ -366,7 +366,7 @@ fn solve<const FMA: bool>(
     least: impl Fn(f32) -> f32,
 ) -> ([Voxels; UNKNOWNS], Voxels) {
     let factor = Factor::new::<FMA>(rows, weight, least);
-    (factor.solve::<FMA>(pulled::<FMA>(rows, pull)), factor.sound)
+    (factor.solve::<FMA>(pulled::<FMA>(rows, pull)), factor.valid)
 }
 
 /// Xᵀ`pull`.
@@ -386,7 +386,7 @@ pub(super) struct Factor {
     /// 1 / D.
     pub inverses: [Voxels; UNKNOWNS],
     /// 1 where all pivots are large enough, else 0.
-    pub sound: Voxels,
+    pub valid: Voxels,
 }
 
 impl Factor {
@@ -428,7 +428,7 @@ impl Factor {
         Self {
             lower,
             inverses,
-            sound: valid,
+            valid,
         }
     }
 
@@ -453,7 +453,7 @@ impl Factor {
                 x[j] = self.lower[k][j].neg_mul_add::<FMA>(x[k], x[j]);
             }
         }
-        x.map(|x| self.sound.select(x, Voxels::ZERO))
+        x.map(|x| self.valid.select(x, Voxels::ZERO))
     }
 }
 

@@ -85,7 +85,7 @@ impl Residuals {
             factor: Factor {
                 lower: [[Voxels::ZERO; UNKNOWNS]; UNKNOWNS],
                 inverses: [Voxels::ZERO; UNKNOWNS],
-                sound: Voxels::ZERO,
+                valid: Voxels::ZERO,
             },
         };
         let mut fits = vec![blank; groups];

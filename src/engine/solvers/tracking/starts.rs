@@ -72,7 +72,7 @@ pub fn starts(
                 } else if !deviator([r[0], r[1], r[2], r[3], r[4], r[5]]).fa_at_least(least) {
                     &mut found.low_fa
                 } else {
-                    &mut found.sound
+                    &mut found.valid
                 };
                 *count += 1;
             }

@@ -47,7 +47,7 @@ pub fn now(state: &State) -> Option<Segmented> {
 }
 
 /// The command of the surface in the hand.
-pub fn told(state: &State) -> Option<Recipe> {
+pub fn recipe(state: &State) -> Option<Recipe> {
     let (live, _) = state.resting_surface()?;
     let made = made(&state.document, live)?;
     let working = &state.session.segment;
@@ -187,7 +187,7 @@ pub(in crate::state) fn save(
     path: PathBuf,
     effects: &mut Vec<Effect>,
 ) {
-    let command = |state: &State| told(state).map_or_else(String::new, |r| r.command());
+    let command = |state: &State| recipe(state).map_or_else(String::new, |r| r.command());
     let effect = match what {
         SegmentFile::Structures => structures(state, path).map(Effect::submit),
         SegmentFile::Labels => rests(state).map(|(_, mask)| {

@@ -24,7 +24,7 @@ pub fn moved_to(absent: &MissingLayer, path: PathBuf) -> Result<Item, String> {
         Item::File {
             path,
             gradients,
-            told: reported,
+            reading,
             edits,
             moves,
             ..
@@ -33,7 +33,7 @@ pub fn moved_to(absent: &MissingLayer, path: PathBuf) -> Result<Item, String> {
             entry: own_file(absent).map(|f| Box::new(f.entry.clone())),
             path,
             gradients,
-            told: reported,
+            reading,
             edits,
             moves,
         }),

@@ -100,14 +100,14 @@ pub(in crate::state) fn item(
         SavedOrigin::File {
             file: number,
             gradients,
-            told: reported,
+            told,
         } => Some(Item::File {
             path: file(read, *number)?,
             gradients: files(read, gradients)?,
-            told: Reading {
-                vtk_space: reported.vtk_space,
-                colours: reported.colours.map(|n| file(read, n)).transpose()?,
-                tensors: reported.tensors,
+            reading: Reading {
+                vtk_space: told.vtk_space,
+                colours: told.colours.map(|n| file(read, n)).transpose()?,
+                tensors: told.tensors,
                 affine: None,
             },
             edits: edits(read, &layer.edits)?,
@@ -307,12 +307,12 @@ fn replaced(layer: &SavedLayer, read: &ReadSession) -> Option<String> {
     let SavedOrigin::File {
         file,
         gradients,
-        told: reported,
+        told,
     } = &layer.from
     else {
         return None;
     };
-    let numbers = [file].into_iter().chain(gradients).chain(&reported.colours);
+    let numbers = [file].into_iter().chain(gradients).chain(&told.colours);
     let mut found = numbers.filter_map(|n| read.files.get(*n));
     found.find_map(|found| match &found.standing {
         Standing::Changed(why) => Some(not_what_it_was(&found.entry, &found.path, why)),
@@ -378,7 +378,7 @@ pub(in crate::state) fn restore(
             Restored::File {
                 loaded,
                 path,
-                told: reported,
+                reading: reported,
                 notes: said,
                 ..
             },

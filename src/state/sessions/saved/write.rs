@@ -287,7 +287,7 @@ impl Lists<'_> {
                 let gradients = self.files(gradients);
                 let scan = matches!(&layer.content, DocumentContent::Scan { dwi, .. } if dwi.tensors.is_none())
                     && gradients.is_empty();
-                let reported = SavedTold {
+                let told = SavedTold {
                     vtk_space: reading.vtk_space,
                     colours: reading.colours.as_ref().map(|p| self.file(p, false)),
                     tensors: reading.tensors,
@@ -295,7 +295,7 @@ impl Lists<'_> {
                 SavedOrigin::File {
                     file: self.file(file, scan),
                     gradients,
-                    told: reported,
+                    told,
                 }
             }
             Origin::Computed(made) => return self.computed(document, layer, made),
@@ -451,10 +451,10 @@ impl Lists<'_> {
             SavedOrigin::File {
                 file,
                 gradients,
-                told: reported,
+                told,
             } => {
                 self.renumber(read, file, gradients)?;
-                if let Some(colours) = &mut reported.colours {
+                if let Some(colours) = &mut told.colours {
                     self.renumber(read, colours, &mut [])?;
                 }
             }

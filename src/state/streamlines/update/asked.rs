@@ -86,11 +86,8 @@ pub fn asked(state: &State, what: Drawer) -> Option<Recipe> {
             let labels = state.label_map()?;
             input = match state.document.recipe(labels) {
                 Recipe::File(file) => Some(quoted(&file.to_string_lossy())),
-                Recipe::FileAs {
-                    file,
-                    told: reported,
-                } => {
-                    let _ = write!(parts.options, "{reported}");
+                Recipe::FileAs { file, told } => {
+                    let _ = write!(parts.options, "{told}");
                     Some(quoted(&file.to_string_lossy()))
                 }
                 _ => {

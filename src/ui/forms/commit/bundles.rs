@@ -320,7 +320,7 @@ pub fn lesions(
         }
     }
     for lesion in &weighed.lesions {
-        told(ui, state, lesion, actions);
+        lesion_rows(ui, state, lesion, actions);
     }
 }
 
@@ -386,7 +386,7 @@ fn figures(value: f64) -> String {
     fixed(value, (3.0 - before).clamp(0.0, 8.0) as usize)
 }
 
-fn told(ui: &mut Ui, state: &State, lesion: &VirtualLesion, actions: &mut Vec<Action>) {
+fn lesion_rows(ui: &mut Ui, state: &State, lesion: &VirtualLesion, actions: &mut Vec<Action>) {
     let percent = lesion.percent();
     let sign = if percent > 0.0 { "+" } else { "" };
     let more = with_unit(&format!("{sign}{}", fixed(percent, 1)), "%");

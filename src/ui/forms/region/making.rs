@@ -433,7 +433,7 @@ pub fn labels(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec
             let place = vec2(button.width(ui), space::BUTTON);
             let place = Rect::from_min_size(pos2(row.left(), row.top() + 6.0), place);
             if button.show_at(ui, place).clicked() {
-                actions.push(Action::RegionsFromLabels { wanted: rest, role });
+                actions.push(Action::RegionsFromLabels { labels: rest, role });
             }
         }
     }
@@ -516,7 +516,7 @@ fn label_list(
             paint::name(ui.painter(), name_at, &words(found), font, p.t1);
             if response.clicked() && !there {
                 actions.push(Action::RegionsFromLabels {
-                    wanted: vec![**found],
+                    labels: vec![**found],
                     role,
                 });
             }

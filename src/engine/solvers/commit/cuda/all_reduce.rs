@@ -38,7 +38,7 @@ impl Adder {
     }
 
     /// In words; `None` where nothing is added up.
-    pub fn told(&self) -> Option<&'static str> {
+    pub fn reason(&self) -> Option<&'static str> {
         match self {
             Self::Alone => None,
             Self::Nccl(_) => Some("through NCCL"),

@@ -5,7 +5,7 @@ use crate::state::recipes::weight_recipe;
 use crate::state::{Recipe, State};
 
 /// The recipe of the weights that are shown, else of those that would be fitted now.
-pub fn told(state: &State) -> Option<Recipe> {
+pub fn recipe(state: &State) -> Option<Recipe> {
     let (layer, _) = state.document.filtered()?;
     let least = state.document.filter.least(layer.id);
     if let Some((weighed, _)) = state.document.weighed_of(layer) {
