@@ -295,9 +295,7 @@ fn cut() {
     }
     // Of a surface of which little is left, what it was says nothing.
     let mut alarm = Alarm::new(cisterns(0), Contact::default());
-    for step in 1..=850 {
-        alarm.record(cisterns(step));
-    }
+    (1..=850).for_each(|step| alarm.record(cisterns(step)));
     let left = |step: u64| cisterns(step) / 4;
     alarm.edited(left(850), false, Contact::default());
     for step in 851..=1000 {
