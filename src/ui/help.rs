@@ -144,14 +144,14 @@ pub fn show(ui: &Ui, window: Rect, state: &State, memory: &mut Memory, actions: 
         // It is held inside by the size that it had; the next frame knows the new one.
         ui.ctx().request_repaint();
     }
-    let stored = ui.input(|i| i.pointer.any_down());
-    if !stored {
+    let pressed = ui.input(|i| i.pointer.any_down());
+    if !pressed {
         shown = shown.current_pos(wish.min);
     }
     let shown = shown.show(ui.ctx(), |ui| contents(ui, state, memory, actions));
     let Some(shown) = shown else { return };
     let (rect, place) = (shown.response.rect, &mut memory.help.place);
-    if stored && rect != place.shown {
+    if pressed && rect != place.shown {
         place.offset = rect.right_top() - room.right_top();
         place.size = rect.size();
     }

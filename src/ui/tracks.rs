@@ -211,10 +211,10 @@ pub fn dropped(output: &Output, missed_told: bool) -> String {
         (SeedOutcome::TooShort, "too short"),
         (SeedOutcome::NoStart, "seeds without a start"),
     ];
-    let reported = |f: SeedOutcome| missed_told && f == SeedOutcome::MissedTargets;
+    let is_reported = |f: SeedOutcome| missed_told && f == SeedOutcome::MissedTargets;
     let message = text
         .into_iter()
-        .filter(|(f, _)| fate(output, *f) > 0 && !reported(*f));
+        .filter(|(f, _)| fate(output, *f) > 0 && !is_reported(*f));
     message
         .map(|(f, word)| format!("{} {word}", format::count(fate(output, f))))
         .collect::<Vec<_>>()

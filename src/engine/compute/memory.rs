@@ -117,10 +117,10 @@ fn allowed() -> Option<u64> {
         return None;
     }
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
-    let stored = field(&status, "VmRSS:").map_or(0, |kib| kib << 10);
+    let resident = field(&status, "VmRSS:").map_or(0, |kib| kib << 10);
     let free = std::fs::read_to_string("/proc/meminfo").unwrap_or_default();
     let free = field(&free, "MemAvailable:").map_or(u64::MAX, |kib| kib << 10);
-    (most.saturating_sub(stored) <= free).then_some(most)
+    (most.saturating_sub(resident) <= free).then_some(most)
 }
 
 /// Bytes: what the machine has free, what the process's own limit leaves, and the user's; `None` where
@@ -138,10 +138,10 @@ pub fn available_bytes() -> Option<u64> {
         .zip(used)
         .map(|(limit, used)| limit.saturating_sub(used));
     // Memory that the process already uses counts against the user's limit.
-    let stored = || field(&read("/proc/self/status"), "VmRSS:").map_or(0, |kib| kib << 10);
+    let resident = || field(&read("/proc/self/status"), "VmRSS:").map_or(0, |kib| kib << 10);
     let allowed = match LIMIT.load(Ordering::Relaxed) {
         u64::MAX => None,
-        most => Some(most.saturating_sub(stored())),
+        most => Some(most.saturating_sub(resident())),
     };
     free.into_iter().chain(left).chain(allowed).min()
 }

@@ -135,8 +135,8 @@ pub fn find_beside(scan: &Path) -> Option<TableFiles> {
         .or_else(|| own("b").map(TableFiles::Mrtrix))
         .or_else(|| {
             // A header that cannot be read is told of when it is.
-            let stored = is_nrrd(scan) && !matches!(nrrd::gradients(scan), Ok(None));
-            stored.then(|| TableFiles::Nrrd(scan.to_owned()))
+            let in_scan = is_nrrd(scan) && !matches!(nrrd::gradients(scan), Ok(None));
+            in_scan.then(|| TableFiles::Nrrd(scan.to_owned()))
         })
         .or_else(|| pair(of_folder("bvals"), of_folder("bvecs")))
 }

@@ -306,11 +306,11 @@ fn same_stamp(own: Option<&str>, of: Option<&str>) -> Result<(), String> {
     if own == theirs {
         return Ok(());
     }
-    let message = |stamp: Option<String>| stamp.unwrap_or_else(|| "none".to_owned());
+    let shown = |stamp: Option<String>| stamp.unwrap_or_else(|| "none".to_owned());
     Err(format!(
         "it belongs to other streamlines ({STAMP} {}, expected {})",
-        message(own),
-        message(theirs)
+        shown(own),
+        shown(theirs)
     ))
 }
 

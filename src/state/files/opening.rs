@@ -415,8 +415,9 @@ fn add(state: &mut State, new: New, then: impl FnOnce(&mut Document, LayerId)) {
                 } => Some(!reading.is_nothing()).filter(|_| gradients.is_empty()),
                 _ => None,
             };
-            let reported = reading(document.origin(l)).is_some() && reading(&origin) == Some(true);
-            (scans == [true; 2] || reported) && path.is_some() && l.path == path
+            let same_reading =
+                reading(document.origin(l)).is_some() && reading(&origin) == Some(true);
+            (scans == [true; 2] || same_reading) && path.is_some() && l.path == path
         };
         let old = document.layers.iter().position(again);
         let (id, at, display) = match old.map(|at| (at, document.layers.remove(at))) {

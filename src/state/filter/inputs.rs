@@ -282,10 +282,10 @@ impl State {
         let (layer, lines) = self.document.filtered()?;
         let (_, weights) = self.document.weighed_of(layer)?;
         let working = &self.session.filter;
-        let stored = working.held.as_ref();
-        let stored = stored.filter(|h| h.layer == layer.id && h.key.lines.same_lines(lines));
+        let previous = working.held.as_ref();
+        let previous = previous.filter(|h| h.layer == layer.id && h.key.lines.same_lines(lines));
         let summed = working.sums.shown().filter(|(key, _)| key.of == lines.id());
-        let course = stored.map(|h| &*h.prepared.dictionary);
+        let course = previous.map(|h| &*h.prepared.dictionary);
         Some((course.or(summed.map(|(_, s)| &*s.course))?, weights))
     }
 
@@ -294,16 +294,16 @@ impl State {
     pub fn holds_fit(&self) -> bool {
         let looked_at = self.document.filtered();
         let requested = crate::state::update::filter_key(self);
-        let stored = self.session.filter.held.as_ref();
-        let of = |stored: &PreviousFit, (layer, key): (LayerId, WeightsKey)| {
-            let same = stored.key.lines.same_lines(&key.lines);
-            let fewer = key.lines.len() < stored.key.lines.len();
-            stored.layer == layer && stored.key.same_model(&key) && (same || fewer)
+        let previous = self.session.filter.held.as_ref();
+        let of = |previous: &PreviousFit, (layer, key): (LayerId, WeightsKey)| {
+            let same = previous.key.lines.same_lines(&key.lines);
+            let fewer = key.lines.len() < previous.key.lines.len();
+            previous.layer == layer && previous.key.same_model(&key) && (same || fewer)
         };
         let requested = looked_at.map(|(layer, _)| layer.id).zip(requested);
-        stored
+        previous
             .zip(requested)
-            .is_some_and(|(stored, now)| of(stored, now))
+            .is_some_and(|(previous, now)| of(previous, now))
     }
 
     /// Whether weights are being fitted.

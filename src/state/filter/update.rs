@@ -251,12 +251,12 @@ fn run(
     };
     request.without = without;
     let reused = state.holds_fit();
-    let stored = state.session.filter.held.as_ref();
+    let previous = state.session.filter.held.as_ref();
     let mut running = key.clone();
-    if let Some(stored) = stored.filter(|_| reused) {
-        request.prepared = Some(stored.prepared.clone());
+    if let Some(previous) = previous.filter(|_| reused) {
+        request.prepared = Some(previous.prepared.clone());
         if !anew {
-            request.start = StartFrom::Fit(stored.x.clone());
+            request.start = StartFrom::Fit(previous.x.clone());
         }
         let last = state.document.weighed.get(&layer).filter(|_| !anew);
         let penalties = |p: &Params| (p.lasso, p.group);
@@ -265,13 +265,13 @@ fn run(
         if let Some((_, before)) = last.and_then(|last| last.curve.split_last()) {
             request.curve = Curve::after(before);
         }
-        if !stored.key.lines.same_lines(&key.lines) {
-            let whole = stored.key.lines.clone();
+        if !previous.key.lines.same_lines(&key.lines) {
+            let whole = previous.key.lines.clone();
             request.left = Some(std::mem::replace(&mut request.tractogram, whole));
-            running.lines = stored.key.lines.clone();
+            running.lines = previous.key.lines.clone();
         }
         if matches!(aim, FitPurpose::Lesion(_)) {
-            request.before = Some(stored.rmse.clone());
+            request.before = Some(previous.rmse.clone());
         }
     }
     if matches!(aim, FitPurpose::Lesion(_)) && !reused {
@@ -439,10 +439,10 @@ fn again(state: &mut State, key: &WeightsKey, effects: &mut Vec<Effect>) {
     // Fewer than were fitted, and none of them weighed as it is now.
     let old = state.document.weighed_of(layer);
     let old = old.is_some_and(|(weighed, _)| weighed.of != lines.id());
-    let stored = state.session.filter.held.as_ref();
-    let fewer = stored.is_some_and(|stored| {
-        let some = !lines.is_empty() && lines.len() < stored.key.lines.len();
-        stored.layer == id && stored.key.same_model(key) && some
+    let previous = state.session.filter.held.as_ref();
+    let fewer = previous.is_some_and(|previous| {
+        let some = !lines.is_empty() && lines.len() < previous.key.lines.len();
+        previous.layer == id && previous.key.same_model(key) && some
     });
     if old && fewer && state.session.filter.failed.is_none() && !fitting(state) {
         run(state, FitPurpose::Again, Excluded::Nobody, false, effects);

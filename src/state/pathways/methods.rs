@@ -27,19 +27,19 @@ pub(in crate::state) fn pathways(state: &State, citations: &mut Citations) -> St
     let live = state.final_pathway();
     let live = live.filter(|_| state.view.task == Task::Pathways);
     let live = live.map(|found| (&**found, state.document.pathways.epsilon, None));
-    let mut reported: Vec<(&PathwayResult, f64, Vec<&str>)> = Vec::new();
+    let mut described: Vec<(&PathwayResult, f64, Vec<&str>)> = Vec::new();
     for (found, epsilon, name) in kept.chain(live) {
         let requested = PathwayKey::of(found);
         let alike = |t: &&mut (&PathwayResult, f64, Vec<&str>)| {
             t.1 == epsilon && PathwayKey::of(t.0) == requested
         };
-        match reported.iter_mut().find(alike) {
+        match described.iter_mut().find(alike) {
             Some((.., names)) => names.extend(name),
-            None => reported.push((found, epsilon, name.into_iter().collect())),
+            None => described.push((found, epsilon, name.into_iter().collect())),
         }
     }
     let mut text = String::new();
-    for (found, epsilon, names) in reported {
+    for (found, epsilon, names) in described {
         let names: Vec<String> = names.iter().map(|name| format!("\"{name}\"")).collect();
         if !names.is_empty() {
             let _ = write!(text, " {}:", names.join(", "));

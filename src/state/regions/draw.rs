@@ -170,14 +170,14 @@ fn made_of_voxels(state: &mut State) -> Option<(RegionId, Option<String>)> {
     if let Some(region) = region {
         let shape = Arc::new(Shape::Mask(region.shape.mask_on(&grid)));
         state.document.edit_region(region.id, |r| r.shape = shape);
-        let reported = format!("{} is now made of the voxels of {on}", region.name);
-        return Some((region.id, Some(reported)));
+        let note = format!("{} is now made of the voxels of {on}", region.name);
+        return Some((region.id, Some(note)));
     }
     let role = state.view.drawing.role;
     let document = &mut state.document;
     let id = RegionId(document.fresh_id());
     let name = document.region_name(role);
-    let reported = format!("{name} is drawn on the voxels of {on}");
+    let note = format!("{name} is drawn on the voxels of {on}");
     document.regions.push(Arc::new(Region {
         id,
         name,
@@ -186,5 +186,5 @@ fn made_of_voxels(state: &mut State) -> Option<(RegionId, Option<String>)> {
         colour: None,
         visible: true,
     }));
-    Some((id, Some(reported)))
+    Some((id, Some(note)))
 }

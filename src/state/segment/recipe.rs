@@ -75,8 +75,8 @@ impl SegmentRecipe {
             .script
             .fill
             .is_none_or(|(_, within)| within == run.params.tolerance);
-        let reported = run.events.is_empty() && self.script.layer_volume == 0 && fills;
-        (!reported).then(|| {
+        let is_plain = run.events.is_empty() && self.script.layer_volume == 0 && fills;
+        (!is_plain).then(|| {
             "There is no short command for a run that was changed on the way: export its run script first, \
              which arcuate segment does again"
                 .to_owned()

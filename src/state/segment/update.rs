@@ -362,8 +362,8 @@ fn held(state: &State) -> Option<SpeedSources> {
     let working = &state.session.segment;
     let started = working.live.as_ref().is_some_and(|live| live.step > 0);
     let requested = working.asked.as_ref().filter(|a| a.run == working.run);
-    let stored = requested.filter(|_| started && state.history.is_open());
-    stored.map(|requested| requested.speed_sources.clone())
+    let undoable = requested.filter(|_| started && state.history.is_open());
+    undoable.map(|requested| requested.speed_sources.clone())
 }
 
 /// Asks for what is missing: after every change of the state.

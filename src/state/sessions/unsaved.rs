@@ -349,12 +349,12 @@ impl State {
 
     /// Layers that the last save stored as recipes alone, as far as they still would be.
     pub fn recipe_only_said(&self) -> Vec<RecipeOnly> {
-        let message = &self.session.saving.recipe_only;
-        if message.is_empty() {
+        let recipe_only = &self.session.saving.recipe_only;
+        if recipe_only.is_empty() {
             return Vec::new();
         }
         let mut all = self.recipe_only();
-        all.retain(|layer| message.contains(layer));
+        all.retain(|layer| recipe_only.contains(layer));
         all
     }
 

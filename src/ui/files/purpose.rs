@@ -108,8 +108,8 @@ impl PathPurpose {
             Self::Filter(FilterFile::Kept | FilterFile::All, values) => values.named(path),
             _ => Vec::new(),
         };
-        let message = adjacent.into_iter().map(|b| (Values::words(&b), b.path));
-        message.collect()
+        let described = adjacent.into_iter().map(|b| (Values::words(&b), b.path));
+        described.collect()
     }
 
     /// Of the streamlines that are weighed.

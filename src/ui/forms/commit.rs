@@ -76,8 +76,8 @@ fn refusals(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
         return;
     }
     // What the scan does not determine is said beside its switch.
-    let message = state.document.undetermined_model().is_some();
-    if let Some(why) = state.cannot_filter().filter(|_| !message) {
+    let undetermined = state.document.undetermined_model().is_some();
+    if let Some(why) = state.cannot_filter().filter(|_| !undetermined) {
         Note::new(p, Severity::Warning, &why).show(ui);
     }
     if let Some(why) = &state.session.filter.failed {

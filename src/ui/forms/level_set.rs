@@ -180,7 +180,7 @@ fn controls(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<A
     if walk::reset(ui, place, *settings == default_value) {
         set(default_value.clone(), Phase::Done);
     }
-    let mut reported = |target: f32, tolerance: f32, phase: Phase| {
+    let mut change = |target: f32, tolerance: f32, phase: Phase| {
         let mut changed = settings.clone();
         (changed.params.target, changed.params.tolerance) = (target, tolerance);
         changed.told = true;
@@ -210,7 +210,7 @@ fn controls(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<A
             colour: BAND,
         };
         if let Some(((target, tolerance), phase)) = histogram.show(ui) {
-            reported(target, tolerance, phase);
+            change(target, tolerance, phase);
         }
         sliders_from = ui.cursor().top();
         let scaled = |v: f32| f64::from(v * scale);
@@ -225,7 +225,7 @@ fn controls(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<A
         .unit(short_unit(layer))
         .help("Grows where the value is within ε of this; hold P and drag on a slice to sample it");
         if let Some((target, phase)) = row.value(ui) {
-            reported((target as f32) / scale, params.tolerance, phase);
+            change((target as f32) / scale, params.tolerance, phase);
         }
         let span = scaled(high) - scaled(low);
         let row = SliderRow::new(
@@ -238,7 +238,7 @@ fn controls(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<A
         .unit(short_unit(layer))
         .help("How far from T values still belong; a sample sets it to a little under half of the contrast to what lies just outside, short of the background");
         if let Some((tolerance, phase)) = row.value(ui) {
-            reported(params.target, (tolerance as f32) / scale, phase);
+            change(params.target, (tolerance as f32) / scale, phase);
         }
     }
     let defaults = level_set::Params::defaults_for(params.target, params.tolerance);
@@ -360,7 +360,7 @@ fn tools(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
             tools[i]
         }));
     }
-    let stored = match state.view.tool {
+    let active = match state.view.tool {
         Tool::Sample => SAMPLES,
         Tool::Sphere { add: true } => ADDS,
         Tool::Sphere { add: false } => CUTS,
@@ -378,7 +378,7 @@ fn tools(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
         .into_iter()
         .chain(CANNOT_SEGMENT)
         .chain([MIXED, TAKES_IN, AIR]);
-    rows::hint_with_room(ui, doubt.or(needs).unwrap_or(stored), all);
+    rows::hint_with_room(ui, doubt.or(needs).unwrap_or(active), all);
 }
 
 const MIXED: &str = "Several tissues sampled: sample a smaller part";

@@ -31,13 +31,13 @@ impl Views {
 
     pub(super) fn scene_buttons(&mut self, ui: &mut Ui, scene: &Scene, actions: &mut Vec<Action>) {
         let legends = legend::of_scene(scene.state);
-        let adjacent = legends.iter().map(|legend| match legend {
+        let width = legends.iter().map(|legend| match legend {
             Legend::Dec => 66.0,
             Legend::Stops(_) => 118.0,
             Legend::Bar { .. } => 8.0,
         });
-        let adjacent = adjacent.fold(8.0, f32::max);
-        let corner = pos2(scene.rect.right() - adjacent, Self::scene_top(scene));
+        let width = width.fold(8.0, f32::max);
+        let corner = pos2(scene.rect.right() - width, Self::scene_top(scene));
         let layers = buttons(ui, Pane::Scene, corner, scene.state, actions);
         let chosen = menu::popup(&layers, 200.0, |ui| {
             let view = &scene.state.view;

@@ -220,8 +220,8 @@ impl Views {
             return;
         }
         let (_, colour) = paints(state, false);
-        let stored = self.drag.as_ref().filter(|d| d.pane == slice.pane);
-        let kind = stored.map(|d| &d.kind);
+        let own_drag = self.drag.as_ref().filter(|d| d.pane == slice.pane);
+        let kind = own_drag.map(|d| &d.kind);
         let right = ui.input(|i| i.pointer.secondary_down());
         let erase = match kind {
             Some(Kind::Stroke { erase } | Kind::Rectangle { erase, .. }) => *erase,

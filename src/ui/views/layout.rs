@@ -34,13 +34,13 @@ pub fn panes(layout: Layout, single: Pane, area: Rect, pixels_per_point: f32) ->
             (Pane::Scene, cell(SECOND, SECOND)),
         ],
         Layout::SceneFirst => {
-            let adjacent = (SCENE_SHARE, 1.0);
+            let side_by_side = (SCENE_SHARE, 1.0);
             let third = |n: f32| (n / 3.0, if n == 2.0 { 1.0 } else { (n + 1.0) / 3.0 });
             vec![
                 (Pane::Scene, cell((0.0, SCENE_SHARE), ALL)),
-                (Pane::Axial, cell(adjacent, third(0.0))),
-                (Pane::Sagittal, cell(adjacent, third(1.0))),
-                (Pane::Coronal, cell(adjacent, third(2.0))),
+                (Pane::Axial, cell(side_by_side, third(0.0))),
+                (Pane::Sagittal, cell(side_by_side, third(1.0))),
+                (Pane::Coronal, cell(side_by_side, third(2.0))),
             ]
         }
         Layout::Beside => {

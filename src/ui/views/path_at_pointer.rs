@@ -31,8 +31,8 @@ pub(super) fn ask(ui: &Ui, slice: &Slice, actions: &mut Vec<Action>) {
 /// What the path costs, or why there is none, beside the pointer.
 pub(super) fn label(ui: &Ui, slice: &Slice) {
     let state = slice.state;
-    let reported = state.view.tool == Tool::Crosshair && !state.pathway_is_stale();
-    let Some(found) = scene::pathways::live(state).filter(|_| reported) else {
+    let shows_path = state.view.tool == Tool::Crosshair && !state.pathway_is_stale();
+    let Some(found) = scene::pathways::live(state).filter(|_| shows_path) else {
         return;
     };
     let Some(at) = pointer(ui) else {

@@ -141,8 +141,8 @@ impl Views {
         if self.still || !matches!(tool, Tool::Ruler | Tool::Angle) {
             return;
         }
-        let stored = self.drag.as_ref().filter(|d| d.pane == slice.pane);
-        let from = stored.and_then(|d| match d.kind {
+        let own_drag = self.drag.as_ref().filter(|d| d.pane == slice.pane);
+        let from = own_drag.and_then(|d| match d.kind {
             Kind::Measure { from } => Some((from, d.last)),
             _ => None,
         });

@@ -173,12 +173,12 @@ impl Views {
         if state.view.tool != Tool::Brush || self.still {
             return;
         }
-        let stored = self.drag.as_ref().filter(|d| d.pane == Pane::Scene);
-        let stroke = stored.and_then(|d| match &d.kind {
+        let own_drag = self.drag.as_ref().filter(|d| d.pane == Pane::Scene);
+        let stroke = own_drag.and_then(|d| match &d.kind {
             Kind::StrokeInScene { erase, surfaces } => Some((*erase, surfaces)),
             _ => None,
         });
-        let hand = pointer(ui).filter(|_| stroke.is_some() || (hovered && stored.is_none()));
+        let hand = pointer(ui).filter(|_| stroke.is_some() || (hovered && own_drag.is_none()));
         let Some(hand) = hand else { return };
         let ground = match stroke {
             Some((_, surfaces)) => scene.ground(hand, surfaces),

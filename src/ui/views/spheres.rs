@@ -64,12 +64,12 @@ fn crossing(slice: &Slice, sphere: &Sphere) -> Option<(Pos2, f32)> {
 /// out of is.
 pub fn on_slice(painter: &Painter, slice: &Slice) {
     let state = slice.state;
-    let stored = matches!(state.view.tool, Tool::Sphere { .. });
+    let active = matches!(state.view.tool, Tool::Sphere { .. });
     if state.view.task != Task::Segment {
         return;
     }
     for (number, sphere) in &state.document.segment.spheres {
-        let seen = stored || !sphere.add || is_loose(state, *number);
+        let seen = active || !sphere.add || is_loose(state, *number);
         if let Some((centre, radius)) = crossing(slice, sphere).filter(|_| seen) {
             if !sphere.add {
                 painter.circle_filled(centre, radius, DARK);

@@ -91,7 +91,7 @@ pub fn scroll(ui: &mut Ui, name: impl Hash + Debug, add: impl FnOnce(&mut Ui)) -
     let pass = ctx.cumulative_pass_nr();
     let before: Option<Kept> = ctx.data(|d| d.get_temp(id));
     let before = before.filter(|kept| kept.pass + 1 == pass);
-    let stored = under(&ctx, panel, ui.layer_id());
+    let under_pointer = under(&ctx, panel, ui.layer_id());
     let mut kept = before.unwrap_or_default();
     // egui's spring pulls an offset back to the content of the pass before, which does not have the room yet that
     // this pass adds. Without the spring egui limits the offset to the content of this pass.
@@ -113,11 +113,13 @@ pub fn scroll(ui: &mut Ui, name: impl Hash + Debug, add: impl FnOnce(&mut Ui)) -
     let natural = shown.content_size.y - kept.room[0] - kept.room[1];
     // The offset at which this pass was drawn: where rows went, egui has limited its own to what is left.
     let offset = kept.room[0] - origin;
-    let moved = stored.zip(before).and_then(|((id, middle), before)| {
-        let now = ctx.read_response(id)?.rect.center().y;
-        // Scrolling by the wheel moves the origin, too, and does not count.
-        Some(now - middle - (origin - before.origin))
-    });
+    let moved = under_pointer
+        .zip(before)
+        .and_then(|((id, middle), before)| {
+            let now = ctx.read_response(id)?.rect.center().y;
+            // Scrolling by the wheel moves the origin, too, and does not count.
+            Some(now - middle - (origin - before.origin))
+        });
     (kept.pass, kept.origin) = (pass, origin);
     let pointer = ctx.input(|i| i.pointer.latest_pos());
     if !pointer.is_some_and(|at| panel.contains(at)) {

@@ -43,7 +43,7 @@ impl BandHistogram<'_> {
         if let Some(at) = response.interact_pointer_pos() {
             let value = low + (at.x - bars.left()) / bars.width() * span;
             let off = (value - self.target).abs();
-            let stored = ui.data_mut(|d| {
+            let grabbed = ui.data_mut(|d| {
                 if response.drag_started()
                     || response.is_pointer_button_down_on() && d.get_temp::<bool>(id).is_none()
                 {
@@ -61,7 +61,7 @@ impl BandHistogram<'_> {
             } else {
                 Phase::Live
             };
-            let now = match stored {
+            let now = match grabbed {
                 Hold::Target => (value.clamp(low, high), self.tolerance),
                 Hold::Edge => (self.target, off.max(span * 1e-3)),
             };

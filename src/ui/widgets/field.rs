@@ -186,12 +186,12 @@ fn edited(
     let inner = rect.shrink2(egui::vec2(8.0, ((rect.height() - 16.0) * 0.5).max(0.0)));
     let mut child = ui.new_child(egui::UiBuilder::new().max_rect(inner));
     child.spacing_mut().interact_size.y = inner.height();
-    let stored = ui.memory(|m| m.has_focus(id));
+    let focused = ui.memory(|m| m.has_focus(id));
     let response = child.add(edit);
     let response = response.accessible_name(name);
     // Not `lost_focus`, which tells nothing in the frame in which the field got the focus: a slow one holds
     // all that was typed and the Enter behind it.
-    let left = stored && !response.has_focus();
+    let left = focused && !response.has_focus();
     ui.data_mut(|d| d.insert_temp(id, text.clone()));
     let stroke = egui::Stroke::new(
         1.0,

@@ -245,8 +245,8 @@ fn draw(
     }
     for (value, response) in values.iter().zip(responses) {
         let centre: Pos2 = pos2(x_of(*value), y);
-        let stored = response.dragged() || response.hovered();
-        painter.circle_filled(centre, if stored { KNOB + 0.5 } else { KNOB }, p.knob);
+        let active = response.dragged() || response.hovered();
+        painter.circle_filled(centre, if active { KNOB + 0.5 } else { KNOB }, p.knob);
         if response.has_focus() {
             painter.circle_stroke(centre, KNOB + 2.5, Stroke::new(1.0, p.accent));
         }

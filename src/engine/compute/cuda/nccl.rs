@@ -135,7 +135,7 @@ impl Group {
         let comms = self.comms.lock().unwrap_or_else(PoisonError::into_inner);
         // SAFETY: takes nothing; what it begins is ended below, also where something fails between.
         self.functions.check(unsafe { (self.functions.begin)() })?;
-        let mut reported = Ok(());
+        let mut result = Ok(());
         for ((buffer, stream), comm) in buffers.iter_mut().zip(&self.streams).zip(comms.iter()) {
             let at = buffer.device_ptr_mut(stream).0 as *mut c_void;
             // SAFETY: the buffer has `count` floats on the card of the communicator and the stream, in whose line
@@ -144,10 +144,10 @@ impl Group {
                 let stream = stream.cu_stream().cast();
                 (self.functions.all_reduce)(at, at, count, FLOAT32, SUM, *comm, stream)
             };
-            reported = reported.and(self.functions.check(answer));
+            result = result.and(self.functions.check(answer));
         }
         // SAFETY: as above.
-        reported.and(self.functions.check(unsafe { (self.functions.end)() }))
+        result.and(self.functions.check(unsafe { (self.functions.end)() }))
     }
 }
 

@@ -282,8 +282,8 @@ fn unless_cut<const AVX: bool>(speed: Row<AVX>) -> Row<AVX> {
 /// φ after a step, no higher than before where the voxel was cut away.
 #[inline(always)]
 fn kept_out<const AVX: bool>(around: &Around, speed: Row<AVX>, next: Row<AVX>) -> Row<AVX> {
-    let stored = next.min(around.centre::<AVX>());
-    next.where_at_least(speed, Row::<AVX>::splat(0.5 * KEPT_OUT), stored)
+    let limited = next.min(around.centre::<AVX>());
+    next.where_at_least(speed, Row::<AVX>::splat(0.5 * KEPT_OUT), limited)
 }
 
 #[inline(always)]

@@ -103,14 +103,14 @@ impl Domain<'_> {
 
     /// What else keeps a region out that holds no voxel of the domain.
     fn why_outside(&self, region: &Region, error: Error) -> Error {
-        let stored = self.highest(|at| region.shape.contains(at));
+        let highest = self.highest(|at| region.shape.contains(at));
         // A small region is in the voxel that holds its middle.
         let grid = &self.fa.grid;
         let middle = || {
             let middle = grid.index(grid.nearest(region.shape.centre())?);
             self.highest_of([(middle, &self.fa.frame(0)[middle])].into_par_iter())
         };
-        match stored.or_else(middle) {
+        match highest.or_else(middle) {
             Some(fa) if f64::from(fa) < self.min_fa => Error::Input(format!(
                 "Region '{}' lies where the FA is at most {fa:.3}, expected a voxel of at least {}; move it \
                  or lower Domain FA (--min-fa)",

@@ -245,8 +245,8 @@ pub(in crate::state) fn lesion(
     committed: &CommitFit,
 ) -> Option<String> {
     let id = running.layer;
-    let stored = state.session.filter.held.as_ref();
-    let before = stored.map(|stored| (stored.objective, stored.error))?;
+    let previous = state.session.filter.held.as_ref();
+    let before = previous.map(|previous| (previous.objective, previous.error))?;
     let weighed = state.document.weighed.get(&id).cloned()?;
     let fit = &committed.fit;
     let lesion = VirtualLesion {

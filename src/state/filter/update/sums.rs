@@ -29,11 +29,11 @@ pub fn follow(state: &mut State, effects: &mut Vec<Effect>) {
         return;
     };
     let working = &mut state.session.filter;
-    let stored = working.held.as_ref();
-    let stored = stored.filter(|h| h.layer == id && h.key.lines.same_lines(&fit.tractogram));
+    let previous = working.held.as_ref();
+    let previous = previous.filter(|h| h.layer == id && h.key.lines.same_lines(&fit.tractogram));
     let summed = working.sums.shown();
     let summed = summed.filter(|(known, _)| (known.of, &known.from) == (key.of, &key.from));
-    let course = stored.map(|h| h.prepared.dictionary.clone());
+    let course = previous.map(|h| h.prepared.dictionary.clone());
     let course = course.or(summed.map(|(_, sums)| sums.course.clone()));
     if working.sums.ask(Some(key)).is_some() {
         effects.push(Effect::submit(SumBundles {

@@ -96,8 +96,8 @@ impl WriteFile for SaveLabels {
         let rows = rows.map(|(n, (name, colour, _))| (u32::from(*n), name.as_str(), *colour));
         let mut rows: Vec<_> = rows.collect();
         rows.sort_by_key(|(number, ..)| *number);
-        let adjacent = io::label_table::save(&self.path, rows.into_iter()).map_err(failed)?;
-        let name = adjacent.file_name().unwrap_or_default().to_string_lossy();
+        let table = io::label_table::save(&self.path, rows.into_iter()).map_err(failed)?;
+        let name = table.file_name().unwrap_or_default().to_string_lossy();
         let mut what = format!(
             "{} as labels{said}, with their names in {name}",
             io::words::counted(count, "region")
@@ -126,11 +126,11 @@ impl SaveMasks {
         let (stem, ending) = ending.unwrap_or((&file, "nii.gz"));
         let mut taken = BTreeSet::new();
         let mut one = |name: &String| {
-            let default_value = |c: char| c.is_alphanumeric() || c == '-';
+            let is_plain = |c: char| c.is_alphanumeric() || c == '-';
             let plain: String = name
                 .to_lowercase()
                 .chars()
-                .map(|c| if default_value(c) { c } else { '_' })
+                .map(|c| if is_plain(c) { c } else { '_' })
                 .collect();
             let numbered = (2..).map(|n| format!("{plain}_{n}"));
             let mut all = std::iter::once(plain.clone()).chain(numbered);

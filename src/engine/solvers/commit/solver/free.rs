@@ -50,10 +50,10 @@ impl Free {
         control: &Control,
     ) -> Result<u32, Error> {
         self.since = 0;
-        let started = *objective;
+        let start_objective = *objective;
         engine.begin_round()?;
         let (mut before, mut used) = (0.0, 0);
-        let mut unbent = started;
+        let mut unbent = start_objective;
         let steps = STEPS.min(most.saturating_sub(SEARCH));
         while used < steps && unbent > target && !control.is_cancelled() {
             let slope = engine.slope()?;
@@ -88,7 +88,7 @@ impl Free {
             share *= 0.4;
         }
         (0..used).for_each(|_| curve.push(*objective));
-        let gain = (started - *objective) / started.max(f64::MIN_POSITIVE);
+        let gain = (start_objective - *objective) / start_objective.max(f64::MIN_POSITIVE);
         self.wait = if gain > 1e-4 {
             BETWEEN
         } else {

@@ -60,8 +60,8 @@ impl Joined {
         let (old, new) = (before.mask(), now.mask());
         let of = |inside: &dyn Fn(usize) -> bool| -> Vec<f64> {
             let all = (0..values.len()).filter(|i| inside(*i));
-            let stored = all.map(|i| f64::from(values[i]));
-            stored.filter(|v| v.is_finite()).collect()
+            let inside_values = all.map(|i| f64::from(values[i]));
+            inside_values.filter(|v| v.is_finite()).collect()
         };
         let own = of(&|i| old.inside[i] != 0);
         let joined = of(&|i| old.inside[i] == 0 && new.inside[i] != 0);
@@ -70,10 +70,10 @@ impl Joined {
         if deep.is_empty() {
             deep.clone_from(&own);
         }
-        let started = start.mask();
-        let mut started = of(&|i| started.inside[i] != 0);
+        let seed = start.mask();
+        let mut seed = of(&|i| seed.inside[i] != 0);
         let middle = quantile(&mut deep, 0.5)?;
-        let [least, most] = [TAIL, 1.0 - TAIL].map(|share| quantile(&mut started, share));
+        let [least, most] = [TAIL, 1.0 - TAIL].map(|share| quantile(&mut seed, share));
         let share = |values: &[f64], [low, high]: [f64; 2]| {
             let near = values.iter().filter(|v| (low..=high).contains(*v)).count();
             near as f64 / values.len().max(1) as f64
