@@ -222,7 +222,7 @@ fn pages(ui: &mut Ui, help: &mut Help) {
             ui.add_space(8.0);
             if !searching {
                 for page in PAGES {
-                    let chosen = std::ptr::eq(page, help.page);
+                    let chosen = page.name == help.page.name;
                     let response = rows::list_row(ui, page.title(), page.name, chosen);
                     let place = paint::inset(response.rect, 16.0, 8.0);
                     let font = theme::regular(size::LABEL);
