@@ -256,6 +256,24 @@ pub struct Choice<P> {
     pub choose: fn(&mut P),
 }
 
+impl<P> Choice<P> {
+    /// A choice whose label explains itself.
+    pub const fn new(
+        key: &'static str,
+        label: &'static str,
+        is: fn(&P) -> bool,
+        choose: fn(&mut P),
+    ) -> Self {
+        Self {
+            key,
+            label,
+            help: "",
+            is,
+            choose,
+        }
+    }
+}
+
 /// A value that is on or off.
 pub struct Switch<P> {
     /// The value that the option stands for: `--one-way` switches `both ways` off.

@@ -73,22 +73,6 @@ impl From<SeedingParts> for Seeding {
     }
 }
 
-/// A choice of how seed points are spread.
-const fn spread(
-    key: &'static str,
-    label: &'static str,
-    is: fn(&SeedingParts) -> bool,
-    choose: fn(&mut SeedingParts),
-) -> Choice<SeedingParts> {
-    Choice {
-        key,
-        label,
-        help: "",
-        is,
-        choose,
-    }
-}
-
 impl Parameters for SeedingParts {
     const TABLE: &'static [Param<Self>] = &[
         Param {
@@ -97,19 +81,19 @@ impl Parameters for SeedingParts {
                 "kind",
                 "Seed points",
                 Kind::OneOf(&[
-                    spread(
+                    Choice::new(
                         "random",
                         "At random",
                         |p| p.kind == SeedingKind::Random,
                         |p| p.kind = SeedingKind::Random,
                     ),
-                    spread(
+                    Choice::new(
                         "grid",
                         "On a grid",
                         |p| p.kind == SeedingKind::Grid,
                         |p| p.kind = SeedingKind::Grid,
                     ),
-                    spread(
+                    Choice::new(
                         "per-voxel",
                         "Per voxel",
                         |p| p.kind == SeedingKind::PerVoxel,

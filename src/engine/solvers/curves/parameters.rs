@@ -179,22 +179,6 @@ impl Match {
     }
 }
 
-/// A choice whose name explains itself.
-const fn named(
-    key: &'static str,
-    label: &'static str,
-    is: fn(&Params) -> bool,
-    choose: fn(&mut Params),
-) -> Choice<Params> {
-    Choice {
-        key,
-        label,
-        help: "",
-        is,
-        choose,
-    }
-}
-
 /// `off` for curves of both kinds; forms name the one.
 const CROSS_LOW_FA: &str = "off: curves cross low FA";
 
@@ -361,19 +345,19 @@ impl Parameters for Params {
                 "integrator",
                 "Integrator",
                 Kind::OneOf(&[
-                    named(
+                    Choice::new(
                         "euler",
                         "Euler",
                         |p| p.integrator == Integrator::Euler,
                         |p| p.integrator = Integrator::Euler,
                     ),
-                    named(
+                    Choice::new(
                         "rk2",
                         "RK2",
                         |p| p.integrator == Integrator::Rk2,
                         |p| p.integrator = Integrator::Rk2,
                     ),
-                    named(
+                    Choice::new(
                         "rk4",
                         "RK4",
                         |p| p.integrator == Integrator::Rk4,
@@ -391,13 +375,13 @@ impl Parameters for Params {
                 "interpolation",
                 "Interpolation",
                 Kind::OneOf(&[
-                    named(
+                    Choice::new(
                         "trilinear",
                         "Trilinear",
                         |p| p.interpolation == Interpolation::Trilinear,
                         |p| p.interpolation = Interpolation::Trilinear,
                     ),
-                    named(
+                    Choice::new(
                         "cubic",
                         "Cubic",
                         |p| p.interpolation == Interpolation::CubicBSpline,
@@ -415,13 +399,13 @@ impl Parameters for Params {
                 "targets",
                 "Targets",
                 Kind::OneOf(&[
-                    named(
+                    Choice::new(
                         "any",
                         "Any",
                         |p| p.targets == Match::Any,
                         |p| p.targets = Match::Any,
                     ),
-                    named(
+                    Choice::new(
                         "all",
                         "All",
                         |p| p.targets == Match::All,
@@ -439,13 +423,13 @@ impl Parameters for Params {
                 "includes",
                 "Includes",
                 Kind::OneOf(&[
-                    named(
+                    Choice::new(
                         "any",
                         "Any",
                         |p| p.includes == Match::Any,
                         |p| p.includes = Match::Any,
                     ),
-                    named(
+                    Choice::new(
                         "all",
                         "All",
                         |p| p.includes == Match::All,

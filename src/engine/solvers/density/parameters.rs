@@ -54,20 +54,18 @@ impl Parameters for Params {
                 "measure",
                 "Measure",
                 Kind::OneOf(&[
-                    Choice {
-                        key: "visits",
-                        label: "Visits",
-                        help: "",
-                        is: |p| p.measure == Measure::Visits,
-                        choose: |p| p.measure = Measure::Visits,
-                    },
-                    Choice {
-                        key: "length",
-                        label: "Length",
-                        help: "",
-                        is: |p| p.measure == Measure::Length,
-                        choose: |p| p.measure = Measure::Length,
-                    },
+                    Choice::new(
+                        "visits",
+                        "Visits",
+                        |p| p.measure == Measure::Visits,
+                        |p| p.measure = Measure::Visits,
+                    ),
+                    Choice::new(
+                        "length",
+                        "Length",
+                        |p| p.measure == Measure::Length,
+                        |p| p.measure = Measure::Length,
+                    ),
                 ]),
             )
         },

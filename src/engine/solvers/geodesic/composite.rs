@@ -91,22 +91,6 @@ impl From<DirectionParts> for Directions {
     }
 }
 
-/// A choice of how directions are spread.
-const fn spread(
-    key: &'static str,
-    label: &'static str,
-    is: fn(&DirectionParts) -> bool,
-    choose: fn(&mut DirectionParts),
-) -> Choice<DirectionParts> {
-    Choice {
-        key,
-        label,
-        help: "",
-        is,
-        choose,
-    }
-}
-
 impl Parameters for DirectionParts {
     const TABLE: &'static [Param<Self>] = &[
         Param {
@@ -115,31 +99,31 @@ impl Parameters for DirectionParts {
                 "kind",
                 "Directions",
                 Kind::OneOf(&[
-                    spread(
+                    Choice::new(
                         "cone",
                         "Cone",
                         |p| p.kind == DirectionKind::Cone,
                         |p| p.kind = DirectionKind::Cone,
                     ),
-                    spread(
+                    Choice::new(
                         "sphere",
                         "Sphere",
                         |p| p.kind == DirectionKind::Sphere,
                         |p| p.kind = DirectionKind::Sphere,
                     ),
-                    spread(
+                    Choice::new(
                         "icosphere",
                         "Icosphere",
                         |p| p.kind == DirectionKind::Icosphere,
                         |p| p.kind = DirectionKind::Icosphere,
                     ),
-                    spread(
+                    Choice::new(
                         "principal",
                         "Main direction",
                         |p| p.kind == DirectionKind::Principal,
                         |p| p.kind = DirectionKind::Principal,
                     ),
-                    spread(
+                    Choice::new(
                         "towards",
                         "One direction",
                         |p| p.kind == DirectionKind::Towards,

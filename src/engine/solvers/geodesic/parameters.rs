@@ -107,22 +107,6 @@ impl Rays {
     }
 }
 
-/// A choice whose name explains itself.
-const fn named(
-    key: &'static str,
-    label: &'static str,
-    is: fn(&Rays) -> bool,
-    choose: fn(&mut Rays),
-) -> Choice<Rays> {
-    Choice {
-        key,
-        label,
-        help: "",
-        is,
-        choose,
-    }
-}
-
 /// Parameters that only rays have; those of all curves have a table of their own ([`curves::Params`]).
 impl Parameters for Rays {
     const TABLE: &'static [Param<Self>] = &[
@@ -174,13 +158,13 @@ impl Parameters for Rays {
                 "precision",
                 "Precision",
                 Kind::OneOf(&[
-                    named(
+                    Choice::new(
                         "f16",
                         "Half",
                         |p| p.medium.precision == Precision::Half,
                         |p| p.medium.precision = Precision::Half,
                     ),
-                    named(
+                    Choice::new(
                         "f32",
                         "Single",
                         |p| p.medium.precision == Precision::Single,
@@ -249,13 +233,13 @@ impl Parameters for Rays {
                 "form",
                 "Equations",
                 Kind::OneOf(&[
-                    named(
+                    Choice::new(
                         "hamiltonian",
                         "Hamiltonian",
                         |p| p.params.form == Form::Hamiltonian,
                         |p| p.params.form = Form::Hamiltonian,
                     ),
-                    named(
+                    Choice::new(
                         "christoffel",
                         "Christoffel",
                         |p| p.params.form == Form::Christoffel,
