@@ -292,12 +292,9 @@ pub fn event(state: &mut State, output: SessionOutput, wall_ms: f64, effects: &m
             tractogram,
             outcome,
         } => later::was_made_again(state, layer, tractogram, outcome, wall_ms),
-        SessionOutput::LeftBehind {
-            found,
-            is_locked: held,
-        } => {
+        SessionOutput::LeftBehind { found, is_locked } => {
             state.session.saving.left_behind.extend(found);
-            state.session.saving.looks_again = held;
+            state.session.saving.looks_again = is_locked;
         }
         SessionOutput::Done => {}
     }

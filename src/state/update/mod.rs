@@ -74,12 +74,9 @@ fn skip_done(state: &mut State) {
 fn apply(state: &mut State, action: Action, effects: &mut Vec<Effect>) {
     match action {
         Action::Open(paths) => open(state, paths, effects),
-        Action::OpenAs {
-            path,
-            reading: told,
-        } => {
+        Action::OpenAs { path, reading } => {
             state.session.forget_failures(Slot::Load);
-            effects.push(Effect::submit(OpenFile::with_reading(path, told)));
+            effects.push(Effect::submit(OpenFile::with_reading(path, reading)));
         }
         Action::OpenDemo { guide } => {
             sessions::update::leave(state, UnsavedAction::Demo { guide }, effects);
@@ -129,10 +126,7 @@ fn apply(state: &mut State, action: Action, effects: &mut Vec<Effect>) {
 
         Action::SelectTask(task) => track::update::look_at(state, task, effects),
         Action::SetLayout(layout) => state.view.layout = layout,
-        Action::SetMosaic(pane, mm) => {
-            let (low, high) = View::MOSAIC_LIMITS_MM.into_inner();
-            (state.view.single, state.view.mosaic_mm) = (pane, mm.clamp(low, high));
-        }
+        Action::SetMosaic(pane, mm) => set_mosaic(&mut state.view, pane, mm),
         Action::ToggleMaximised(pane) => {
             let alone = state.view.layout == Layout::Single && state.view.single == pane;
             state.view.layout = if alone { Layout::Grid } else { Layout::Single };
@@ -244,11 +238,8 @@ fn apply(state: &mut State, action: Action, effects: &mut Vec<Effect>) {
 
         Action::Make { source, phase } => regions::make::set(state, source, phase, effects),
         Action::CountLabels(layer) => regions::make::count_labels(state, layer, effects),
-        Action::RegionsFromLabels {
-            labels: wanted,
-            role,
-        } => {
-            regions::make::from_labels(state, wanted, role, effects);
+        Action::RegionsFromLabels { labels, role } => {
+            regions::make::from_labels(state, labels, role, effects);
         }
         Action::Bundle(action) => streamlines::update::act(state, action, effects),
         Action::SetDrawing(settings) => state.view.drawing = settings,
@@ -301,10 +292,9 @@ fn apply(state: &mut State, action: Action, effects: &mut Vec<Effect>) {
         Action::TrackWholeBrain => track::kept::whole_brain(state, effects),
         Action::Retrack => track::update::retrack(state, false, effects),
         Action::KeepTracks => track::kept::keep(state),
-        Action::MapDensity {
-            layer,
-            density: wanted,
-        } => density::update::map(state, layer, wanted, effects),
+        Action::MapDensity { layer, density } => {
+            density::update::map(state, layer, density, effects);
+        }
 
         Action::Sample(action) => sampling::update::act(state, action, effects),
         Action::Pathway(action) => pathways::update::act(state, action, effects),
@@ -363,6 +353,11 @@ fn apply(state: &mut State, action: Action, effects: &mut Vec<Effect>) {
         } => pictures::update::taken(state, ticket, &path, writing),
         Action::ShotCancelled { ticket } => pictures::update::drawing_cancelled(state, ticket),
     }
+}
+
+fn set_mosaic(view: &mut View, pane: Pane, mm: f64) {
+    let (low, high) = View::MOSAIC_LIMITS_MM.into_inner();
+    (view.single, view.mosaic_mm) = (pane, mm.clamp(low, high));
 }
 
 /// The panel shows a layer, and no region.
