@@ -9,10 +9,12 @@ use crate::jobs::{self, AnyJob, BackendKind, Job, JobHandle, JobState, PathCheck
 use crate::solvers::curves::{self, StopReason};
 use crate::solvers::region::LabelCount;
 use crate::solvers::tensor_fit;
+use crate::state::core::display::Display;
+use crate::state::core::glyph_look::GlyphLook;
+use crate::state::core::layer::LayerId;
 use crate::state::density::Wanted;
-use crate::state::document::{Display, LayerId, Method, Rays};
+use crate::state::document::{Method, Rays};
 use crate::state::filter::FilterAction;
-use crate::state::glyph_look::GlyphLook;
 use crate::state::pathways::PathwayAction;
 use crate::state::pictures::{Look, Shot};
 use crate::state::regions::making::Source;

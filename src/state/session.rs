@@ -8,8 +8,9 @@ use crate::jobs::{AnyJob, BackendKind, DeviceFailure, Folder, JobHandle, Slot};
 use crate::solvers::geodesic::{self, Cut, RayMetric};
 use crate::solvers::{curves, gradient_check, tensor_check};
 use crate::state::alignment::PendingTransform;
-use crate::state::document::LayerId;
+use crate::state::core::layer::LayerId;
 use crate::state::files::paths::Paths;
+use crate::state::job_end::FailedJob;
 use crate::state::pictures::Turning;
 use crate::state::recipe::MediumRecipe;
 use crate::state::regions::making::{Labels, Making};
@@ -316,6 +317,8 @@ pub struct Session {
     pub cards: Option<Result<Arc<[String]>, String>>,
     pub stranded: DeviceFallback,
     pub jobs: Vec<JobHandle>,
+    /// Jobs that ended without an output since the features last followed.
+    pub failed_jobs: Vec<FailedJob>,
     pub snapshots: Vec<Arc<Snapshot>>,
     pub comparing: Option<Comparing>,
     /// Pictures of a whole turn.
@@ -402,6 +405,7 @@ impl Session {
             cards: None,
             stranded: DeviceFallback::default(),
             jobs: Vec::new(),
+            failed_jobs: Vec::new(),
             turning: None,
             snapshots: Vec::new(),
             comparing: None,

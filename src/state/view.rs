@@ -1,8 +1,8 @@
 //! Where the user looks: task, layout, crosshair, planes and camera.
 
-use super::glyph_look::GlyphLook;
 use crate::data::Role;
 use crate::solvers::curves::StopReason;
+use crate::state::core::glyph_look::GlyphLook;
 use crate::state::streamlines::{Drawer, TableView};
 use crate::state::{Camera, Drawing};
 use glam::{DVec2, DVec3};

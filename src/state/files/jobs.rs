@@ -13,7 +13,7 @@ use crate::jobs::{
 };
 use crate::solvers::tractogram::selection;
 use crate::state::files::update;
-use crate::state::update::ended;
+use crate::state::job_end::ended;
 use crate::state::{Effect, State};
 use std::fmt::Debug;
 use std::path::{Path, PathBuf};

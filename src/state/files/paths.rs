@@ -2,8 +2,8 @@
 
 use crate::jobs::{Delivery, PathAnswer, PathCheck, Receive, Unfinished};
 use crate::state::core::live::{Live, LiveKey, Order, Pace};
+use crate::state::job_end::ended;
 use crate::state::session::RecentExports;
-use crate::state::update::ended;
 use crate::state::{Effect, State};
 
 #[derive(Clone, Debug, Default)]

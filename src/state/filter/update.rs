@@ -11,7 +11,7 @@ use crate::solvers::commit::Params;
 use crate::solvers::commit::solver::{Curve, Ended};
 use crate::solvers::tensor_fit;
 use crate::state::action::Phase;
-use crate::state::document::{Content, LayerId};
+use crate::state::core::layer::{Content, LayerId};
 use crate::state::files::jobs::{SaveValues, SaveVolume, SaveWithValues};
 use crate::state::filter::jobs::{
     CommitFit, EstimateFit, Excluded, FIT_WEIGHTS, FitEstimate, FitWeights, ReadScheme, Scheme,
@@ -28,7 +28,8 @@ use crate::state::streamlines::update::keep_marked;
 use crate::state::{Document, Effect, State, Task, pathways};
 use std::path::PathBuf;
 
-pub(in crate::state) use crate::state::update::{edit, exported};
+pub(in crate::state) use crate::state::edit::edit;
+pub(in crate::state) use crate::state::files::opening::exported;
 
 const NONE_YET: &str = "There are no weights yet: run the fit first";
 

@@ -3,17 +3,17 @@
 use crate::data::appearance::Transfer;
 use crate::data::{DataId, Region, Role, keyed};
 use crate::jobs::JobHandle;
-use crate::solvers::pathway::{Params, Path};
+use crate::solvers::pathway::{DEFAULT_EPSILON, Params, Path};
 use crate::state::Phase;
+use crate::state::core::colours::CATEGORIES;
+use crate::state::core::layer::{LayerId, OriginId};
 use crate::state::core::live::{Live, LiveKey};
+use crate::state::core::volume_look::Cut;
 use crate::state::core::words::{counted, fixed, with_unit};
-use crate::state::defaults::CATEGORIES;
-use crate::state::document::{Document, LayerId};
-use crate::state::origin::OriginId;
+use crate::state::document::Document;
 use crate::state::pathways::jobs::{Compared, KnownPairs, PATHWAY, PreparedCosts};
 use crate::state::pathways::result::{CostliestStretch, PathAtVoxel, PathwayResult};
 use crate::state::session::RecentExports;
-use crate::state::volume_look::Cut;
 use glam::DVec3;
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
@@ -76,6 +76,23 @@ pub struct PathwaySettings {
 }
 
 impl PathwaySettings {
+    pub fn defaults() -> Self {
+        Self {
+            params: Params::defaults(),
+            epsilon: DEFAULT_EPSILON,
+            shown: Shown::Total,
+            opacity: 0.75,
+            range: EXCESS_SHOWN,
+            greys: true,
+            outline: true,
+            contours: None,
+            surface: false,
+            cloud: true,
+            transfer: Transfer::cost(),
+            cut: Cut::Nothing,
+        }
+    }
+
     pub const EPSILON: std::ops::RangeInclusive<f64> = 0.0..=1.0;
     /// Limits of the share that is the last colour.
     pub const RANGE: std::ops::RangeInclusive<f32> = 0.01..=1.9;
@@ -90,7 +107,7 @@ impl PathwaySettings {
 
     /// With numbers that make sense, whatever a file says.
     pub fn sound(self) -> Self {
-        let default_value = crate::state::defaults::pathways();
+        let default_value = PathwaySettings::defaults();
         Self {
             params: self.params.sanitized(),
             epsilon: match Self::EPSILON.contains(&self.epsilon) {

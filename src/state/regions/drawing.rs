@@ -3,7 +3,7 @@
 use crate::data::region::RegionId;
 use crate::data::{Grid, Region, Role, Shape};
 use crate::solvers::region::{DEFAULT_MOST_ML, DEFAULT_TOLERANCE};
-use crate::state::document::{Content, Layer};
+use crate::state::core::layer::{Content, Layer};
 use crate::state::{Document, State, Tool};
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;

@@ -4,7 +4,8 @@ use crate::data::region::RegionId;
 use crate::data::{DataId, Mask, Role, Shape, Volume, VolumeKind, keyed};
 pub use crate::solvers::level_set::RangeDoubt;
 use crate::solvers::level_set::{Ended, Measures, Params, Probe, RunHistory, Sphere};
-use crate::state::document::{Content, Document, Layer, LayerId};
+use crate::state::core::layer::{Content, Layer, LayerId};
+use crate::state::document::Document;
 use crate::state::filter::WeightMap;
 use crate::state::origin::Input;
 use crate::state::sampling::Sample;
@@ -42,14 +43,29 @@ pub struct SegmentSettings {
 
 impl Default for SegmentSettings {
     fn default() -> Self {
-        crate::state::defaults::segment()
+        Self::defaults()
     }
 }
 
 impl SegmentSettings {
+    /// Nothing is looked for yet; leaks pause what runs.
+    pub fn defaults() -> Self {
+        Self {
+            params: Params::defaults_for(0.5, 0.1),
+            told: false,
+            watched: true,
+            pace: None,
+            speed_opacity: 0.0,
+            curve: false,
+            dims: false,
+            fade_mm: None,
+            shown: true,
+        }
+    }
+
     /// With numbers that make sense, whatever a file says.
     pub fn sound(self) -> Self {
-        let default_value = crate::state::defaults::segment();
+        let default_value = Self::defaults();
         let opacity = self.speed_opacity;
         Self {
             params: match self.params.check() {
@@ -525,3 +541,6 @@ impl State {
         Some((live, live.mask.as_ref()?))
     }
 }
+
+/// The radius of a sphere that a click places, mm.
+pub const SPHERE_MM: f64 = 4.0;

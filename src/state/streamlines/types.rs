@@ -15,7 +15,7 @@ use crate::solvers::curves::StopReason;
 use crate::solvers::tractogram::pick::{Screen, Wanted};
 use crate::solvers::tractogram::profile::Sense;
 use crate::solvers::tractogram::selection::PointStatistic;
-use crate::state::document::LayerId;
+use crate::state::core::layer::LayerId;
 use crate::state::view::Pane;
 use glam::DVec3;
 use serde::{Deserialize, Serialize};

@@ -10,8 +10,8 @@ use super::{geodesic, recipe, walk};
 use crate::data::Role;
 use crate::solvers::curves::{Params, SeedingParts};
 use crate::solvers::tensor_fit;
+use crate::state::core::layer::OriginId;
 use crate::state::core::words::mask;
-use crate::state::origin::OriginId;
 use crate::state::recipe::Source;
 use crate::state::tensors::jobs::fit::FIT;
 use crate::state::{

@@ -3,9 +3,9 @@
 use crate::solvers::curves::Starts;
 use crate::solvers::tensor_fit::MaskReport;
 use crate::state::Document;
+use crate::state::core::layer::{Content, Layer, OriginId};
 use crate::state::core::words::{count, fixed, with_unit};
-use crate::state::document::{Content, FitMask, Layer};
-use crate::state::origin::OriginId;
+use crate::state::document::FitMask;
 
 /// The mask that a fit finds from its scan.
 pub const AUTOMATIC: &str = "the automatic mask";

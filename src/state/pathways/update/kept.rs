@@ -1,8 +1,8 @@
 //! Pathways that a session brought without their costs: solved again, one after the other.
 
 use crate::data::DataId;
+use crate::state::core::layer::LayerId;
 use crate::state::core::words::mask;
-use crate::state::document::LayerId;
 use crate::state::pathways::KeptPathway;
 use crate::state::pathways::jobs::FindPathway;
 use crate::state::session::Severity;
