@@ -19,7 +19,7 @@ use crate::state::session::CurveParams;
 use crate::state::sessions::saved::{LeftOut, MissingLayer, SavedLayer};
 use crate::state::streamlines::Bundle;
 use crate::state::tensors::types::{BootstrapInput, FitKey, ResidualCache};
-use crate::state::track::whole_brain::WholeBrain;
+use crate::state::track::types::WholeBrain;
 use glam::{DAffine3, DVec3};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;

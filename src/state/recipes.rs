@@ -15,7 +15,7 @@ use crate::state::recipe::{FitRecipe, RegionSpec, ShapeSpec};
 use crate::state::segment::recipe::{ScriptInputs, SegmentRecipe, SegmentScript};
 use crate::state::segment::{Segmented, SpeedInputs, Start};
 use crate::state::session::{CurveKey, CurveParams};
-use crate::state::streamlines::edits::{Choice, on_image};
+use crate::state::streamlines::recipe::{Choice, on_image};
 use crate::state::streamlines::{Column, StreamlineRules};
 use crate::state::{CurveResult, Document, Recipe};
 use std::path::{Path, PathBuf};

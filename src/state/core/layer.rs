@@ -1,5 +1,6 @@
 //! Layers: content, display and origin.
 
+use crate::data::Grid;
 use crate::data::{Gradients, Mask, Tractogram, Volume};
 use crate::state::core::display::Display;
 use glam::DVec3;
@@ -87,5 +88,14 @@ impl Layer {
             unit_scale: 1.0,
             notes: Vec::new(),
         }
+    }
+}
+
+/// The grid of an image or mask.
+pub fn grid_of(layer: &Layer) -> Option<&Arc<Grid>> {
+    match &layer.content {
+        Content::Scan { dwi: volume, .. } | Content::Image(volume) => Some(&volume.grid),
+        Content::Mask(mask) => Some(mask.frame()),
+        Content::Tractogram(_) => None,
     }
 }

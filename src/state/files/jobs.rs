@@ -2,6 +2,7 @@
 
 pub mod head;
 pub mod open;
+mod paths;
 
 use crate::compute::{Control, memory};
 use crate::data::{Mask, Shape, Surface, Tractogram, Volume};

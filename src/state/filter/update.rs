@@ -13,6 +13,7 @@ use crate::solvers::tensor_fit;
 use crate::state::action::Phase;
 use crate::state::core::layer::{Content, LayerId};
 use crate::state::files::jobs::{SaveValues, SaveVolume, SaveWithValues};
+use crate::state::files::types::RecentExports;
 use crate::state::filter::jobs::{
     CommitFit, EstimateFit, Excluded, FIT_WEIGHTS, FitEstimate, FitWeights, ReadScheme, Scheme,
     StartFrom,
@@ -22,7 +23,7 @@ use crate::state::filter::{
     FilterAction, FilterFile, FitInputs, FitPurpose, Running, Shown, Times, VirtualLesionResult,
     WEIGHT, WeightMap, WeightsKey,
 };
-use crate::state::session::{RecentExports, Severity, TourStep};
+use crate::state::session::{Severity, TourStep};
 use crate::state::streamlines::lines_of;
 use crate::state::streamlines::update::keep_marked;
 use crate::state::{Document, Effect, State, Task, pathways};

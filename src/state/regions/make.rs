@@ -5,13 +5,13 @@ use crate::data::{DataId, Mask, Region, Role, Shape, VolumeKind};
 use crate::solvers::region::{Combine, LabelCount};
 use crate::state::action::Phase;
 use crate::state::core::colours::CATEGORIES;
-use crate::state::core::layer::LayerId;
+use crate::state::core::layer::{LayerId, grid_of};
 use crate::state::core::words::count;
 use crate::state::regions::draw::wanted_role;
-use crate::state::regions::drawing::{canvas, drawn, grid_of};
+use crate::state::regions::drawing::{canvas, drawn};
 use crate::state::regions::jobs::labels::{CountLabels, LabelCounts, MakeLabelRegions};
 use crate::state::regions::jobs::make::{MadeRegion, MakeRegion, REGION, RegionOperation};
-use crate::state::regions::making::{Labels, Making, Source, region_name};
+use crate::state::regions::types::{Labels, Making, Source, region_name};
 use crate::state::{Document, Effect, State, Tool, regions, track};
 use std::sync::Arc;
 

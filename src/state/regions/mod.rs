@@ -7,9 +7,9 @@ pub(in crate::state) mod draw;
 pub mod drawing;
 pub mod jobs;
 pub(in crate::state) mod make;
-pub mod making;
 pub(in crate::state) mod recipe;
 pub(in crate::state) mod saved;
+pub mod types;
 pub(in crate::state) mod update;
 
 /// Radius or half edge of a new region, mm.

@@ -8,6 +8,7 @@ use crate::data::words::counted;
 use crate::data::{DataId, Mask};
 use crate::solvers::level_set::{Ended, LayerSpeed, Probe, Sphere};
 use crate::state::core::layer::{Content, LayerId};
+use crate::state::files::types::RecentExports;
 use crate::state::sampling::Sample;
 use crate::state::segment::jobs::{
     CountVoxels, InitialSurface, MaskSource, ProbeSample, RunCheckpoint, RunControl, RunRequest,
@@ -17,7 +18,6 @@ pub use crate::state::segment::update::keep::{now, recipe};
 use crate::state::segment::{
     SegmentAction, SegmentRuntime, SegmentSettings, Start, frame_of, scalar,
 };
-use crate::state::session::RecentExports;
 use crate::state::{Camera, Document, Effect, Phase, State, SurfaceUpdate, Task, pathways, track};
 use std::sync::Arc;
 

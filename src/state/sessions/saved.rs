@@ -43,7 +43,7 @@ use crate::state::segment::jobs::LeakNotice;
 use crate::state::session::CurveParams;
 use crate::state::sessions::unsaved::InSession;
 use crate::state::streamlines::Bundle;
-use crate::state::track::whole_brain::WholeBrain;
+use crate::state::track::types::WholeBrain;
 use crate::state::view::View;
 use glam::DVec3;
 use serde::{Deserialize, Serialize};

@@ -16,7 +16,7 @@ use crate::solvers::tractogram::pick::{Screen, Wanted};
 use crate::solvers::tractogram::profile::Sense;
 use crate::solvers::tractogram::selection::PointStatistic;
 use crate::state::core::layer::LayerId;
-use crate::state::view::Pane;
+use crate::state::core::pane::Pane;
 use glam::DVec3;
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;

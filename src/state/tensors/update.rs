@@ -7,13 +7,14 @@ use crate::data::{Mask, Volume};
 use crate::solvers::tensor_fit::{self, FitMap};
 use crate::state::core::display::{self, Display};
 use crate::state::core::layer::{Content, Layer, LayerId};
-use crate::state::core::words::{THIN, mask};
+use crate::state::core::words::THIN;
 use crate::state::document::Tensors;
 use crate::state::origin::{FoundMask, MapOfFit, Origin, TensorFit};
 use crate::state::recipes::fit_mask;
 use crate::state::session::Severity;
 use crate::state::sessions::{self, saved};
 use crate::state::tensors::jobs::fit::{FIT, FitTensors};
+use crate::state::tensors::mask_text;
 use crate::state::tensors::types::{FitKey, ResidualCache};
 use crate::state::{Camera, Document, Effect, State, snapshots};
 use std::sync::Arc;
@@ -141,7 +142,7 @@ pub fn fitted(state: &mut State, result: &Fitted) -> bool {
         counted(fitted, "voxel"),
         result.wall_ms / 1e3
     ));
-    if let Some(doubt) = result.mask_found.as_ref().and_then(mask::doubt) {
+    if let Some(doubt) = result.mask_found.as_ref().and_then(mask_text::doubt) {
         let text = format!("{doubt}. Look at it, or fit within a mask file");
         state.session.notify(Severity::Warning, text);
     }

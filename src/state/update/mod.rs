@@ -11,21 +11,23 @@ use crate::jobs::{JobHandle, Slot};
 use crate::state::action::{Action, Effect, Phase};
 pub use crate::state::alignment::update::fixed_name;
 use crate::state::alignment::{self, AlignedBy};
+use crate::state::core::pane::Pane;
 pub use crate::state::density::update::sent;
 use crate::state::edit::{changed, edit, frame_all, stepped};
 use crate::state::files::jobs::head::MakeHead;
 use crate::state::files::jobs::open::OpenFile;
+use crate::state::files::types::RecentExports;
 pub use crate::state::filter::update::{
     key as filter_key, recipe as filter_recipe, request as weight_request,
 };
 pub use crate::state::pathways::update::{find as find_pathway, recipe as pathway_recipe};
 use crate::state::regions::update::change_all;
 pub use crate::state::segment::update::{now as segmented_now, recipe as segment_recipe};
-use crate::state::session::{RecentExports, Severity, TourStep};
+use crate::state::session::{Severity, TourStep};
 pub use crate::state::sessions::update::is_session;
 pub use crate::state::streamlines::update::{asked as asked_recipe, sifted as sifted_recipe};
 pub use crate::state::track::kept::losses;
-use crate::state::view::{Layout, Pane, Slab, SliceCamera, Task, View};
+use crate::state::view::{Layout, Slab, SliceCamera, Task, View};
 use crate::state::{
     Content, Layer, LayerId, Reading, Recipe, State, UnsavedAction, density, device, files, filter,
     pathways, pictures, regions, sampling, segment, sessions, snapshots, streamlines, tensors,

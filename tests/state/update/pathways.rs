@@ -516,7 +516,7 @@ fn own_mask() {
     let mut layers = window.state.document.layers.iter();
     let roi = layers.find(|l| l.name == "roi").expect("opened").id;
     window.act(Action::SetFitMask(Some(roi)));
-    let now = arcuate::state::core::words::mask::name_of(&window.state.document);
+    let now = arcuate::state::tensors::mask_text::name_of(&window.state.document);
     assert_eq!(now, "the mask 'roi'");
     for (mask, name) in [
         (FitMask::Found, "the automatic mask"),

@@ -11,7 +11,7 @@ use crate::state::filter::{Times, Weighed};
 use crate::state::recipe::MediumRecipe;
 use crate::state::segment::{SegmentSettings, Start};
 use crate::state::sessions::unsaved::{absent, same_start, turned};
-use crate::state::track::whole_brain::WholeBrain;
+use crate::state::track::types::WholeBrain;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
