@@ -7,15 +7,15 @@ use arcuate::jobs::Jobs;
 use arcuate::solvers::curves::Seeding;
 use arcuate::solvers::geodesic::{Cut, Sharpening};
 use arcuate::solvers::level_set::Sphere;
-use arcuate::state::density;
 use arcuate::state::filter::FilterAction;
 use arcuate::state::pathways::PathwayAction;
 use arcuate::state::segment::SegmentAction;
 use arcuate::state::sessions::unsaved::UnsavedPart;
 use arcuate::state::streamlines::Measurement;
 use arcuate::state::{
-    Action, BundleAction, Content, Effect, LayerId, Method, Pane, Phase, SessionAction, State,
-    Task, WholeBrain, update,
+    Action, BundleAction, Content, Effect, FilesAction, LayerAction, LayerId, Method, Pane, Phase,
+    RegionAction, SessionAction, SnapshotAction, State, Task, TrackAction, ViewAction, WholeBrain,
+    density, update,
 };
 use glam::{DVec3, dvec3};
 use std::fmt::Write as _;
@@ -92,7 +92,7 @@ impl Window {
     pub fn with_scan(folder: &Path) -> Self {
         let mut window = Self::new();
         let mask = folder.join("mask.nii.gz");
-        window.act(Action::Open(vec![scan(folder), mask]));
+        window.act(Action::Files(FilesAction::Open(vec![scan(folder), mask])));
         assert!(window.state.document.tensors.is_some(), "{}", window.said());
         window
     }
@@ -124,7 +124,7 @@ impl Window {
     }
 
     pub fn open(&mut self, path: &Path) {
-        self.act(Action::Open(vec![path.to_owned()]));
+        self.act(Action::Files(FilesAction::Open(vec![path.to_owned()])));
     }
 
     pub fn opened(path: &Path) -> Self {
@@ -141,54 +141,57 @@ impl Window {
 
     pub fn place(&mut self, role: Role, centre: DVec3, radius_mm: f64) {
         let shape = Shape::Sphere { centre, radius_mm };
-        self.act(Action::PlaceRegion { role, shape });
+        self.act(Action::Region(RegionAction::Place { role, shape }));
     }
 
     /// Regions of every kind, kept streamlines and rays, parameters, displays.
     pub fn work(&mut self) {
         let mask = self.state.document.layer_named("mask").expect("opened").id;
         let role = Role::Mask;
-        self.act(Action::RegionFromLayer { layer: mask, role });
+        self.act(Action::Region(RegionAction::FromLayer {
+            layer: mask,
+            role,
+        }));
         self.place(Role::Seed, dvec3(0.1, -6.7, 1.3), 5.3);
         let mut track = self.state.document.track.clone();
         track.min_length_mm = 7.0;
         track.max_angle_rad = Some(0.1 + 0.2);
         track.seeding = Seeding::Random { count: 60 };
         let phase = Phase::Done;
-        self.act(Action::SetTrack {
+        self.act(Action::Track(TrackAction::SetStreamlines {
             params: track,
             phase,
-        });
-        self.act(Action::SetWholeBrain {
+        }));
+        self.act(Action::Track(TrackAction::SetWholeBrain {
             whole_brain: WholeBrain {
                 seeds: 12_345,
                 by_regions: true,
             },
             phase,
-        });
-        self.act(Action::KeepTracks);
+        }));
+        self.act(Action::Track(TrackAction::Keep));
         let half_mm = dvec3(4.0, 3.1, 5.0);
         let centre = dvec3(0.0, 8.0, 0.0);
         let shape = Shape::Box { centre, half_mm };
         let role = Role::Target;
-        self.act(Action::PlaceRegion { role, shape });
-        self.act(Action::SetMethod(Method::Rays));
+        self.act(Action::Region(RegionAction::Place { role, shape }));
+        self.act(Action::Track(TrackAction::SetMethod(Method::Rays)));
         let mut rays = self.state.document.rays.clone();
         rays.params.walk.min_length_mm = 5.0;
         rays.params.walk.seeding = Seeding::Random { count: 10 };
         rays.cut = Cut::TopShare(0.5);
         // As sessions have it from before the default was another.
         rays.medium.sharpening = Sharpening::Power { alpha: 1.0 };
-        self.act(Action::SetRays { rays, phase });
+        self.act(Action::Track(TrackAction::SetRays { rays, phase }));
         assert!(self.state.final_live().is_some(), "{}", self.said());
-        self.act(Action::KeepTracks);
+        self.act(Action::Track(TrackAction::Keep));
         let painted = painted(self);
         let role = Role::Exclude;
         let shape = Shape::Mask(painted);
-        self.act(Action::PlaceRegion { role, shape });
+        self.act(Action::Region(RegionAction::Place { role, shape }));
         let region = self.state.session.selected_region.expect("selected");
         let colour = Some([1, 2, 3]);
-        self.act(Action::SetRegionColour { region, colour });
+        self.act(Action::Region(RegionAction::SetColour { region, colour }));
         let fa = self
             .state
             .document
@@ -198,21 +201,23 @@ impl Window {
         let mut display = fa.display.clone();
         display.window = (0.1, 0.7);
         display.visible = true;
-        self.act(Action::SetDisplay {
+        self.act(Action::Layer(LayerAction::SetDisplay {
             layer: fa.id,
             display,
             phase,
-        });
+        }));
         let name = "Anisotropy".to_owned();
-        self.act(Action::RenameLayer { layer: fa.id, name });
+        self.act(Action::Layer(LayerAction::Rename { layer: fa.id, name }));
         let md = self.state.document.layer_named("MD").expect("fitted").id;
-        self.act(Action::DeleteLayer(md));
-        self.act(Action::MoveLayer {
+        self.act(Action::Layer(LayerAction::Delete(md)));
+        self.act(Action::Layer(LayerAction::Move {
             layer: fa.id,
             to: 0,
-        });
-        self.act(Action::SelectTask(Task::Track));
-        self.act(Action::MoveCrosshair(dvec3(1.25, -2.5, 3.75)));
+        }));
+        self.act(Action::View(ViewAction::SelectTask(Task::Track)));
+        self.act(Action::View(ViewAction::MoveCrosshair(dvec3(
+            1.25, -2.5, 3.75,
+        ))));
     }
 }
 
@@ -276,10 +281,10 @@ pub fn everything(folder: &Path) -> Window {
     let phase = Phase::Done;
     let mut params = window.state.document.track.clone();
     params.min_length_mm = 5.0;
-    window.act(Action::SetTrack { params, phase });
+    window.act(Action::Track(TrackAction::SetStreamlines { params, phase }));
     assert_eq!(window.state.unsaved(), [UnsavedPart::Parameters]);
     window.place(Role::Seed, dvec3(0.0, -4.0, 0.0), 6.0);
-    window.act(Action::KeepTracks);
+    window.act(Action::Track(TrackAction::Keep));
     let tracks = layer(&window, "Tracks");
     let requested = density::Wanted::of_value(density::Value::Count);
     let map = Action::MapDensity {
@@ -287,9 +292,9 @@ pub fn everything(folder: &Path) -> Window {
         density: requested,
     };
     window.act(map);
-    window.act(Action::SelectTask(Task::Filter));
+    window.act(Action::View(ViewAction::SelectTask(Task::Filter)));
     window.act(Action::Filter(FilterAction::Run));
-    window.act(Action::SelectTask(Task::Segment));
+    window.act(Action::View(ViewAction::SelectTask(Task::Segment)));
     let layers = window.state.document.layers.iter();
     let mut scans = layers.filter(|l| matches!(l.content, Content::Scan { .. }));
     let scan = scans.next().expect("a scan").clone();
@@ -313,15 +318,15 @@ pub fn everything(folder: &Path) -> Window {
     }
     window.act(sphere(dvec3(0.0, 6.0, 0.0)));
     window.act(Action::Segment(SegmentAction::Step));
-    window.act(Action::SelectTask(Task::Pathways));
+    window.act(Action::View(ViewAction::SelectTask(Task::Pathways)));
     window.place(Role::Target, dvec3(0.0, 10.0, 0.0), 4.0);
     window.act(Action::Pathway(PathwayAction::Keep));
     window.act(Action::Bundle(BundleAction::Measure(Measurement {
         points: vec![DVec3::ZERO, DVec3::X],
         pane: Pane::Coronal,
     })));
-    window.act(Action::TakeSnapshot);
-    window.act(Action::SelectTask(Task::Track));
+    window.act(Action::Snapshot(SnapshotAction::Take));
+    window.act(Action::View(ViewAction::SelectTask(Task::Track)));
     assert!(window.state.final_live().is_some(), "{}", window.said());
     window
 }

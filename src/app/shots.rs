@@ -7,7 +7,7 @@ use crate::render::Renderer;
 use crate::render::offscreen::{Error, Picture};
 use crate::state::pictures::Look;
 use crate::state::pictures::jobs::SavePng;
-use crate::state::{Action, Pane, Shot, State, report};
+use crate::state::{Action, Pane, PictureAction, Shot, State, report};
 use crate::ui::snapshot::{self, Drawing, Frame, TurnSize};
 use crate::ui::views::Views;
 use crate::ui::{self, Memory, paint_callback};
@@ -58,7 +58,7 @@ impl App {
     pub(super) fn go_on_turning(&mut self, ctx: &Context) {
         let busy = |j: &JobHandle| matches!(j.slot, Slot::Picture | Slot::Save);
         if self.state.session.turning.is_some() && !self.state.session.jobs.iter().any(busy) {
-            self.act(vec![Action::NextFrame], ctx);
+            self.act(vec![Action::Picture(PictureAction::NextFrame)], ctx);
         }
     }
 
@@ -121,11 +121,11 @@ impl App {
                     job,
                 });
             }
-            Err(error) => actions.push(Action::ShotTaken {
+            Err(error) => actions.push(Action::Picture(PictureAction::Taken {
                 ticket,
                 path: shot.path,
                 writing: Err(error.to_string()),
-            }),
+            })),
         }
         actions
     }
@@ -138,7 +138,7 @@ impl App {
                 if let Some(renderer) = renderer {
                     drawn.drawing.leave(renderer);
                 }
-                return vec![Action::ShotCancelled { ticket }];
+                return vec![Action::Picture(PictureAction::Cancelled { ticket })];
             }
         };
         match picture {
@@ -160,22 +160,22 @@ impl App {
                 };
                 let saving = self.jobs.submit(request);
                 let writing = Ok(saving.ticket);
-                let taken = Action::ShotTaken {
+                let taken = Action::Picture(PictureAction::Taken {
                     ticket,
                     path,
                     writing,
-                };
+                });
                 vec![taken, Action::JobStarted(saving)]
             }
             Err(error) => {
                 if let Some(renderer) = renderer {
                     drawn.drawing.leave(renderer);
                 }
-                vec![Action::ShotTaken {
+                vec![Action::Picture(PictureAction::Taken {
                     ticket,
                     path: drawn.shot.path,
                     writing: Err(error.to_string()),
-                }]
+                })]
             }
         }
     }

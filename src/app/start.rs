@@ -6,7 +6,9 @@ use crate::jobs;
 use crate::render::{
     Faults, Renderer, backends, device_descriptor, lender, shortcoming, unsuitable,
 };
-use crate::state::{Action, OpenBackend, SessionAction, Severity, State};
+use crate::state::{
+    Action, DeviceAction, FilesAction, OpenBackend, SessionAction, Severity, State,
+};
 use crate::ui::{Memory, paint_callback, theme};
 use eframe::{CreationContext, NativeOptions};
 use std::path::PathBuf;
@@ -37,7 +39,7 @@ pub fn run(
         first.push(Action::OpenDemo { guide: true });
     }
     if !files.is_empty() {
-        first.push(Action::Open(files));
+        first.push(Action::Files(FilesAction::Open(files)));
     }
     let create = |cc: &CreationContext| -> Result<Box<dyn eframe::App>, _> {
         Ok(Box::new(create(cc, opened, threads, first)?))
@@ -142,7 +144,7 @@ fn create(
     };
     state.session.backend_kind = kind;
     let first = on_card
-        .then_some(Action::LoadKernels)
+        .then_some(Action::Device(DeviceAction::LoadKernels))
         .into_iter()
         .chain(first);
     let first = first.collect();

@@ -10,7 +10,7 @@ use crate::data::{Role, Shape};
 use crate::io;
 use crate::phantom::{Head, suggestions};
 use crate::state::report::DISCLAIMER;
-use crate::state::{Action, Pane, Severity, Task};
+use crate::state::{Action, Pane, RegionAction, Severity, Task, TrackAction, ViewAction};
 use glam::DVec2;
 use serde_json::json;
 use std::fmt::Write as _;
@@ -80,25 +80,25 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
             centre: place.centre,
             radius_mm: place.radius_mm,
         };
-        window.act(Action::PlaceRegion {
+        window.act(Action::Region(RegionAction::Place {
             role: place.role,
             shape,
-        })?;
+        }))?;
         if let Some(region) = window.state.session.selected_region {
-            window.act(Action::RenameRegion {
+            window.act(Action::Region(RegionAction::Rename {
                 region,
                 name: place.name.to_owned(),
-            })?;
+            }))?;
         }
         if place.role == Role::Seed {
-            window.act(Action::MoveCrosshair(place.centre))?;
+            window.act(Action::View(ViewAction::MoveCrosshair(place.centre)))?;
         }
     }
-    window.act(Action::SelectTask(Task::Track))?;
-    window.act(Action::SaveTracks {
+    window.act(Action::View(ViewAction::SelectTask(Task::Track)))?;
+    window.act(Action::Track(TrackAction::Save {
         layer: None,
         path: at(TRACKS),
-    })?;
+    }))?;
     let state = window.state;
 
     let mut pictures = Pictures::new()?;

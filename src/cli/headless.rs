@@ -8,7 +8,9 @@ use crate::jobs::session::{Found, Missing};
 use crate::jobs::{Outcome, Receive};
 use crate::state::pathways::jobs::{KEPT_PATHWAY, PATHWAY};
 use crate::state::tensors::jobs::CompareTensors;
-use crate::state::{Action, Effect, SessionAction, Severity, State, UnsavedAction, update};
+use crate::state::{
+    Action, Effect, FilesAction, SessionAction, Severity, State, UnsavedAction, update,
+};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
@@ -55,7 +57,7 @@ impl<'a> Headless<'a> {
         self.carry_out(effects)?;
         // Nobody is asked whom to open: the first.
         match self.state.session.folder {
-            Some(_) => self.act(Action::OpenVisit(Some(0))),
+            Some(_) => self.act(Action::Files(FilesAction::OpenVisit(Some(0)))),
             None => Ok(()),
         }
     }

@@ -18,7 +18,9 @@ use crate::state::session::CurveParams;
 use crate::state::sessions::saved;
 use crate::state::streamlines::lines_of;
 use crate::state::update::{find_pathway, remake, weight_request};
-use crate::state::{Action, Content, Document, KeptPathway, Layer, LayerId, Method, Task, recipes};
+use crate::state::{
+    Action, Content, Document, KeptPathway, Layer, LayerId, Method, Task, ViewAction, recipes,
+};
 use serde_json::{Value, json};
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -293,7 +295,7 @@ fn surface(
     if state.document.segment.resume.is_none() && state.session.segment.live.is_none() {
         return None;
     }
-    let looked_at = window.act(Action::SelectTask(Task::Segment));
+    let looked_at = window.act(Action::View(ViewAction::SelectTask(Task::Segment)));
     let failed = looked_at.err().map(|f| f.sentence);
     let failed = failed.or_else(|| window.state.session.segment.failed.clone());
     let resting = window.state.resting_surface();

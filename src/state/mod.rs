@@ -51,17 +51,28 @@ pub use crate::jobs::{
     DeviceChoice, Ffmpeg, Folder, JobHandle, NoFfmpeg, PathAnswer, PathCheck, PathError,
     PathQuestion, Slot, Values, Visit,
 };
+pub use crate::state::alignment::AlignmentAction;
 pub use crate::state::core::camera::Camera;
+pub use crate::state::core::layer::LayerAction;
+pub use crate::state::device::types::DeviceAction;
+pub use crate::state::files::types::FilesAction;
 pub use crate::state::history::History;
+pub use crate::state::pictures::PictureAction;
 pub use crate::state::regions::drawing::Drawing;
 pub use crate::state::regions::jobs::save::{SaveLabels, SaveMasks};
+pub use crate::state::regions::types::RegionAction;
 pub use crate::state::sessions::{SessionAction, UnsavedAction};
+pub use crate::state::snapshots::SnapshotAction;
 pub use crate::state::streamlines::BundleAction;
+pub use crate::state::tensors::types::TensorAction;
+pub use crate::state::track::types::TrackAction;
 pub use crate::state::track::types::WholeBrain;
-pub use action::{Action, Effect, Event, Phase, RegionsChange};
+pub use crate::state::view::ViewAction;
+pub use action::{Action, Effect, Event, RegionsChange};
 pub use core::display::Display;
 pub use core::layer::{Content, Layer, LayerId};
 pub use core::pane::Pane;
+pub use core::phase::Phase;
 pub use document::{Document, Method, Rays, Tensors};
 pub use filter::FilterAction;
 pub use pathways::{KeptPathway, PathwayAction};

@@ -5,7 +5,7 @@ use crate::solvers::curves::StopReason;
 use crate::state::core::glyph_look::GlyphLook;
 use crate::state::core::pane::Pane;
 use crate::state::streamlines::{Drawer, TableView};
-use crate::state::{Camera, Drawing};
+use crate::state::{Camera, Drawing, Phase};
 use glam::{DVec2, DVec3};
 use serde::{Deserialize, Serialize};
 
@@ -353,4 +353,44 @@ pub fn letter(direction: DVec3) -> char {
         .max_by(|&a, &b| direction[a].abs().total_cmp(&direction[b].abs()))
         .unwrap_or(0);
     [['L', 'R'], ['P', 'A'], ['I', 'S']][axis][usize::from(direction[axis] >= 0.0)]
+}
+
+/// What the views show, and how.
+#[derive(Clone, Debug)]
+pub enum ViewAction {
+    SelectTask(Task),
+    SetLayout(Layout),
+    /// Orientation, and mm from slice to slice.
+    SetMosaic(Pane, f64),
+    /// Shows one pane alone, or goes back to the grid.
+    ToggleMaximised(Pane),
+    MoveCrosshair(DVec3),
+    /// Along a pane's normal, in voxels of the topmost visible image (or mm where there is none).
+    StepSlice {
+        pane: Pane,
+        steps: i32,
+    },
+    SetSlice {
+        pane: Pane,
+        slice: SliceCamera,
+    },
+    SetCamera {
+        camera: Camera,
+        phase: Phase,
+    },
+    FrameAll,
+    SetConvention(Convention),
+    SetTool(Tool),
+    ToggleCrosshair,
+    ToggleLetters,
+    TogglePanels,
+    ToggleSlicesInScene,
+    ToggleOutline,
+    /// The 3-D view shows only what streamlines have near a slice.
+    CutToSlab(Option<Slab>),
+    SetGlyphs(GlyphLook),
+    ToggleMissed,
+    /// The 3-D view shows only live curves of which an end stopped for this reason; `None`: all.
+    ShowStop(Option<StopReason>),
+    ToggleTheme,
 }

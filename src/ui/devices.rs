@@ -3,7 +3,7 @@
 use super::theme::{self, radius, size};
 use super::widgets::{menu, paint};
 use super::{format, icons};
-use crate::state::{Action, BackendKind, DeviceChoice, State};
+use crate::state::{Action, BackendKind, DeviceAction, DeviceChoice, State};
 use egui::{Rect, Role, Sense, Stroke, Ui, WidgetInfo, pos2};
 
 const MENU: f32 = 320.0;
@@ -61,10 +61,10 @@ pub fn show(
     let name = format!("Backend: {}", state.session.backend.label);
     response.widget_info(|| WidgetInfo::labeled(Role::Button, true, &name));
     if response.clicked() {
-        actions.push(Action::FindCards);
+        actions.push(Action::Device(DeviceAction::FindCards));
     }
     if let Some(kind) = menu::popup(&response, MENU, |ui| choice(ui, state)) {
-        actions.push(Action::ChooseBackend(kind));
+        actions.push(Action::Device(DeviceAction::Choose(kind)));
     }
     let (place, why) = (&state.session.backend.label, &state.session.backend.reason);
     response.on_hover_text(format!("Computed here: {place}\n{why}").trim_end());

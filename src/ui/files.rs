@@ -9,10 +9,6 @@ mod purpose;
 mod suggested;
 mod typed;
 
-pub use dialog::StartThread;
-pub use purpose::PathPurpose;
-pub use suggested::suggestion;
-
 use super::panels;
 use super::theme::{self, size, space};
 use super::widgets::button::{Button, segmented};
@@ -21,10 +17,15 @@ use super::widgets::note::Note;
 use super::widgets::paint;
 use crate::state::filter::FilterFile;
 use crate::state::update::losses;
-use crate::state::{Action, Look, PathAnswer, PathCheck, PathQuestion, Severity, State};
+use crate::state::{
+    Action, FilesAction, Look, PathAnswer, PathCheck, PathQuestion, PictureAction, Severity, State,
+};
 use dialog::Dialogs;
+pub use dialog::StartThread;
 use egui::{Align2, Area, Context, Frame, Margin, Order, Pos2, Rect, Sense, Stroke, Ui, vec2};
+pub use purpose::PathPurpose;
 use std::path::{Path, PathBuf};
+pub use suggested::suggestion;
 use typed::{OverwriteWarning, check, completion, listed, typed_paths, values_of};
 
 /// Where a sheet opens.
@@ -226,7 +227,7 @@ impl Files {
         let open = self.dialog.as_ref().map(Dialog::check);
         let open = open.or(sheet.map(|(check, _)| check));
         if let Some(check) = open.filter(|check| !state.session.paths.is_open(check)) {
-            actions.push(Action::CheckPath(check.clone()));
+            actions.push(Action::Files(FilesAction::CheckPath(check.clone())));
             // Its answer may be there before anything else happens.
             ctx.request_repaint();
         }
@@ -398,7 +399,7 @@ impl Files {
             sheet.names.clear();
         }
         if let (true, PathPurpose::Screenshot { pane, look }) = (copies, &sheet.purpose) {
-            actions.push(Action::CopyPicture(*pane, *look));
+            actions.push(Action::Picture(PictureAction::Copy(*pane, *look)));
         }
         if completes {
             let question = completion(&sheet.text, &self.folder);

@@ -7,7 +7,7 @@ use super::widgets::paint;
 use super::{Memory, format, icons, panels, recovery, status_bar, top_bar};
 use crate::state::report::DISCLAIMER;
 use crate::state::session::RecentKind;
-use crate::state::{Action, Slot, State, Task};
+use crate::state::{Action, FilesAction, Slot, State, Task};
 use egui::epaint::RectShape;
 use egui::{
     Color32, ColorImage, CornerRadius, Rect, Role, ScrollArea, Sense, Stroke, StrokeKind,
@@ -389,7 +389,7 @@ fn recent(
         let label = format!("Open {name}, {}, {age}", file.summary);
         response.widget_info(|| WidgetInfo::labeled(Role::Button, true, &label));
         if response.clicked() {
-            actions.push(Action::Open(vec![file.path.clone()]));
+            actions.push(Action::Files(FilesAction::Open(vec![file.path.clone()])));
         }
         response.on_hover_text(file.path.display().to_string());
     }

@@ -10,8 +10,9 @@ use crate::solvers::level_set::Sphere;
 use crate::state::regions::region_radius_mm;
 use crate::state::segment::SPHERE_MM;
 use crate::state::{
-    Action, BundleAction, Camera, Convention, Display, Drawing, FilterAction, Pane, PathwayAction,
-    Phase, RegionsChange, SegmentAction, SessionAction, Slot, State, Task, Tool, UnsavedAction,
+    Action, AlignmentAction, BundleAction, Camera, Convention, Display, Drawing, FilterAction,
+    LayerAction, Pane, PathwayAction, Phase, RegionAction, RegionsChange, SegmentAction,
+    SessionAction, Slot, SnapshotAction, State, Task, Tool, UnsavedAction, ViewAction,
 };
 use egui::{Event, Key, Modifiers, Ui};
 use glam::{DAffine3, DVec3};
@@ -160,7 +161,7 @@ fn command(
                 .iter()
                 .position(|k| *k == key);
             let task = at.and_then(|at| Task::ALL.get(at).copied());
-            actions.extend(task.map(Action::SelectTask));
+            actions.extend(task.map(|task| Action::View(ViewAction::SelectTask(task))));
         }
         // A text field undoes its own typing.
         _ if typing => {}
@@ -169,7 +170,7 @@ fn command(
         Key::Z => actions.push(Action::Undo),
         Key::Y => actions.push(Action::Redo),
         _ if !open => {}
-        Key::Backslash => actions.push(Action::TogglePanels),
+        Key::Backslash => actions.push(Action::View(ViewAction::TogglePanels)),
         Key::E => forms::export(state, memory, Place::Middle),
         Key::ArrowLeft
         | Key::ArrowRight
@@ -180,8 +181,10 @@ fn command(
         Key::A if state.chosen().is_some() || state.view.drawer.is_some() => {
             actions.push(Action::Bundle(BundleAction::ChooseAll));
         }
-        Key::B if modifiers.shift => actions.push(Action::ToggleComparing),
-        Key::B => actions.push(Action::TakeSnapshot),
+        Key::B if modifiers.shift => {
+            actions.push(Action::Snapshot(SnapshotAction::ToggleComparing))
+        }
+        Key::B => actions.push(Action::Snapshot(SnapshotAction::Take)),
         Key::C if modifiers.shift => {
             let copy = forms::recipe(state).map(Action::CopyCommand);
             actions.push(copy.unwrap_or(Action::NothingToCopy));
@@ -215,10 +218,10 @@ fn look(key: Key, state: &State, actions: &mut Vec<Action>) {
         elevation,
         ..state.view.camera
     };
-    actions.push(Action::SetCamera {
+    actions.push(Action::View(ViewAction::SetCamera {
         camera,
         phase: Phase::Done,
-    });
+    }));
 }
 
 fn single(key: Key, state: &State, memory: &mut Memory, actions: &mut Vec<Action>) {
@@ -235,7 +238,7 @@ fn single(key: Key, state: &State, memory: &mut Memory, actions: &mut Vec<Action
             role: *role,
             cube: memory.cube,
         };
-        actions.push(Action::SetTool(tool));
+        actions.push(Action::View(ViewAction::SetTool(tool)));
         return;
     }
     let tool = forms::region::TOOLS.iter().find(|t| t.2 == letter);
@@ -246,10 +249,16 @@ fn single(key: Key, state: &State, memory: &mut Memory, actions: &mut Vec<Action
     if state.view.task == Task::Segment {
         match key {
             Key::A => {
-                return actions.push(Action::SetTool(toggled(state, Tool::Sphere { add: true })));
+                return actions.push(Action::View(ViewAction::SetTool(toggled(
+                    state,
+                    Tool::Sphere { add: true },
+                ))));
             }
             Key::D => {
-                return actions.push(Action::SetTool(toggled(state, Tool::Sphere { add: false })));
+                return actions.push(Action::View(ViewAction::SetTool(toggled(
+                    state,
+                    Tool::Sphere { add: false },
+                ))));
             }
             Key::Space => {
                 let action = match forms::level_set::plays(state) {
@@ -269,16 +278,27 @@ fn single(key: Key, state: &State, memory: &mut Memory, actions: &mut Vec<Action
         return actions.push(Action::Filter(action));
     }
     match key {
-        Key::K => actions.push(Action::SetTool(toggled(state, Tool::Pick))),
-        Key::M => actions.push(Action::SetTool(toggled(state, Tool::Ruler))),
-        Key::N => actions.push(Action::SetTool(toggled(state, Tool::Angle))),
-        Key::R => actions.push(Action::SetConvention(top_bar::other(state.view.convention))),
-        Key::F => actions.push(Action::ToggleCrosshair),
-        Key::O => actions.push(Action::ToggleLetters),
-        Key::Num1 => actions.push(Action::ToggleMaximised(Pane::Axial)),
-        Key::Num2 => actions.push(Action::ToggleMaximised(Pane::Sagittal)),
-        Key::Num3 => actions.push(Action::ToggleMaximised(Pane::Coronal)),
-        Key::Num4 => actions.push(Action::ToggleMaximised(Pane::Scene)),
+        Key::K => actions.push(Action::View(ViewAction::SetTool(toggled(
+            state,
+            Tool::Pick,
+        )))),
+        Key::M => actions.push(Action::View(ViewAction::SetTool(toggled(
+            state,
+            Tool::Ruler,
+        )))),
+        Key::N => actions.push(Action::View(ViewAction::SetTool(toggled(
+            state,
+            Tool::Angle,
+        )))),
+        Key::R => actions.push(Action::View(ViewAction::SetConvention(top_bar::other(
+            state.view.convention,
+        )))),
+        Key::F => actions.push(Action::View(ViewAction::ToggleCrosshair)),
+        Key::O => actions.push(Action::View(ViewAction::ToggleLetters)),
+        Key::Num1 => actions.push(Action::View(ViewAction::ToggleMaximised(Pane::Axial))),
+        Key::Num2 => actions.push(Action::View(ViewAction::ToggleMaximised(Pane::Sagittal))),
+        Key::Num3 => actions.push(Action::View(ViewAction::ToggleMaximised(Pane::Coronal))),
+        Key::Num4 => actions.push(Action::View(ViewAction::ToggleMaximised(Pane::Scene))),
         Key::ArrowLeft
         | Key::ArrowRight
         | Key::ArrowUp
@@ -286,7 +306,7 @@ fn single(key: Key, state: &State, memory: &mut Memory, actions: &mut Vec<Action
         | Key::PageUp
         | Key::PageDown => actions.extend(walk(state, key)),
         Key::Enter => actions.extend(place_here(state)),
-        Key::Home => actions.push(Action::FrameAll),
+        Key::Home => actions.push(Action::View(ViewAction::FrameAll)),
         Key::H => actions.extend(toggle_selection(state, memory)),
         Key::Delete | Key::Backspace => actions.extend(delete_selection(state, memory)),
         Key::Plus | Key::Equals => actions.extend(resize(state, 1.0)),
@@ -312,7 +332,7 @@ fn walk(state: &State, key: Key) -> Option<Action> {
         Key::PageDown => (Pane::Axial, -1),
         _ => return None,
     };
-    Some(Action::StepSlice { pane, steps })
+    Some(Action::View(ViewAction::StepSlice { pane, steps }))
 }
 
 /// The region of the tool in the hand, at the crosshair.
@@ -336,7 +356,7 @@ fn place_here(state: &State) -> Option<Action> {
         },
         false => Shape::Sphere { centre, radius_mm },
     };
-    Some(Action::PlaceRegion { role, shape })
+    Some(Action::Region(RegionAction::Place { role, shape }))
 }
 
 /// A tool, or the crosshair where it is in the hand already.
@@ -352,9 +372,9 @@ fn taken(state: &State, tool: Tool) -> Action {
     if tool == state.view.tool {
         let erase = !state.view.drawing.erase;
         let drawing = state.view.drawing.clone();
-        return Action::SetDrawing(Drawing { erase, ..drawing });
+        return Action::Region(RegionAction::SetDrawing(Drawing { erase, ..drawing }));
     }
-    Action::SetTool(tool)
+    Action::View(ViewAction::SetTool(tool))
 }
 
 fn toggle_selection(state: &State, memory: &Memory) -> Option<Action> {
@@ -363,21 +383,24 @@ fn toggle_selection(state: &State, memory: &Memory) -> Option<Action> {
         let mut chosen = several.iter().filter_map(|id| state.document.region(*id));
         let change = RegionsChange::Show(!chosen.any(|r| r.visible));
         let regions = several;
-        return Some(Action::ChangeRegions { regions, change });
+        return Some(Action::Region(RegionAction::ChangeSeveral {
+            regions,
+            change,
+        }));
     }
     if let Some(region) = state.session.selected_region {
-        return Some(Action::ToggleRegion(region));
+        return Some(Action::Region(RegionAction::Toggle(region)));
     }
     let layer = state.document.layer(state.session.selected_layer?)?;
     let display = Display {
         visible: !layer.display.visible,
         ..layer.display.clone()
     };
-    Some(Action::SetDisplay {
+    Some(Action::Layer(LayerAction::SetDisplay {
         layer: layer.id,
         display,
         phase: Phase::Done,
-    })
+    }))
 }
 
 /// The selected region up or down in its list.
@@ -388,7 +411,7 @@ fn move_region(state: &State, by: isize) -> Option<Action> {
     let to = from
         .checked_add_signed(by)
         .filter(|&to| to < regions.len())?;
-    Some(Action::MoveRegion { region, to })
+    Some(Action::Region(RegionAction::Move { region, to }))
 }
 
 /// The selected image or streamlines by half a millimetre, with Shift by five, as the axial view shows
@@ -413,11 +436,11 @@ fn nudge(state: &State, key: Key, shift: bool) -> Option<Action> {
         _ => DVec3::NEG_Z,
     };
     let by = DAffine3::from_translation(way * step_mm) * state.moved_to(layer);
-    Some(Action::ShiftLayer {
+    Some(Action::Alignment(AlignmentAction::Shift {
         layer,
         by,
         phase: Phase::Done,
-    })
+    }))
 }
 
 fn delete_selection(state: &State, memory: &Memory) -> Option<Action> {
@@ -431,10 +454,19 @@ fn delete_selection(state: &State, memory: &Memory) -> Option<Action> {
     let regions = memory.regions.several(state);
     if !regions.is_empty() {
         let change = RegionsChange::Delete;
-        return Some(Action::ChangeRegions { regions, change });
+        return Some(Action::Region(RegionAction::ChangeSeveral {
+            regions,
+            change,
+        }));
     }
-    let region = state.session.selected_region.map(Action::DeleteRegion);
-    let layer = state.session.selected_layer.map(Action::DeleteLayer);
+    let region = state
+        .session
+        .selected_region
+        .map(|region| Action::Region(RegionAction::Delete(region)));
+    let layer = state
+        .session
+        .selected_layer
+        .map(|layer| Action::Layer(LayerAction::Delete(layer)));
     region.or(selected_pathway(state)).or(layer)
 }
 
@@ -455,7 +487,9 @@ fn selected_pathway(state: &State) -> Option<Action> {
 fn resize(state: &State, steps: f64) -> Option<Action> {
     const STEP_MM: f64 = 0.5;
     if state.view.tool == Tool::Brush {
-        return Some(Action::SetDrawing(state.view.drawing.resized(steps as i32)));
+        return Some(Action::Region(RegionAction::SetDrawing(
+            state.view.drawing.resized(steps as i32),
+        )));
     }
     let region = state.document.region(state.session.selected_region?)?;
     let grown = |mm: f64| (mm + steps * STEP_MM).max(STEP_MM);
@@ -470,9 +504,9 @@ fn resize(state: &State, steps: f64) -> Option<Action> {
         },
         Shape::Mask(_) => return None,
     };
-    Some(Action::SetRegionShape {
+    Some(Action::Region(RegionAction::SetShape {
         region: region.id,
         shape,
         phase: Phase::Done,
-    })
+    }))
 }

@@ -11,8 +11,8 @@ use crate::state::segment::{LIVE_RGB, SegmentAction, SegmentSettings};
 use crate::state::streamlines::Drawer;
 use crate::state::update::sifted_recipe;
 use crate::state::{
-    Action, BundleAction, Content, Display, Layer, LayerId, Method, Phase, State, SurfaceUpdate,
-    Task,
+    Action, BundleAction, Content, Display, Layer, LayerAction, LayerId, Method, Phase, State,
+    SurfaceUpdate, Task, TrackAction, ViewAction,
 };
 use egui::{Color32, Rect, Response, Stroke, Ui, pos2};
 use std::sync::Arc;
@@ -156,7 +156,7 @@ fn surface_row(ui: &mut Ui, state: &State, live: &SurfaceUpdate, actions: &mut V
         actions.push(Action::Segment(SegmentAction::Set { settings, phase }));
     }
     if response.clicked() {
-        actions.push(Action::SelectTask(Task::Segment));
+        actions.push(Action::View(ViewAction::SelectTask(Task::Segment)));
     }
     response.on_hover_text("The surface of the task Segment. Keep as mask makes it stay");
 }
@@ -184,13 +184,13 @@ fn live_row(ui: &mut Ui, state: &State, count: usize, actions: &mut Vec<Action>)
             visible: !display.visible,
             ..display.clone()
         };
-        actions.push(Action::SetLiveDisplay {
+        actions.push(Action::Track(TrackAction::SetDisplay {
             display,
             phase: Phase::Done,
-        });
+        }));
     }
     if response.clicked() {
-        actions.push(Action::SelectTask(Task::Track));
+        actions.push(Action::View(ViewAction::SelectTask(Task::Track)));
     }
     response.on_hover_text("Live streamlines of the current regions. Keep as layer stores them");
 }
@@ -221,10 +221,10 @@ fn row(
             );
         }
         Renamed::Going => {}
-        Renamed::Done(name) => actions.push(Action::RenameLayer {
+        Renamed::Done(name) => actions.push(Action::Layer(LayerAction::Rename {
             layer: layer.id,
             name,
-        }),
+        })),
     }
     let place = paint::inset(response.rect, 0.0, space::INSET - 3.0);
     if eye(ui, place, &layer.name, layer.display.visible) {
@@ -232,16 +232,16 @@ fn row(
             visible: !layer.display.visible,
             ..layer.display.clone()
         };
-        actions.push(Action::SetDisplay {
+        actions.push(Action::Layer(LayerAction::SetDisplay {
             layer: layer.id,
             display,
             phase: Phase::Done,
-        });
+        }));
     }
     if response.double_clicked() {
         naming::begin(Named::Layer(layer.id), &layer.name, memory);
     } else if response.clicked() {
-        actions.push(Action::SelectLayer(Some(layer.id)));
+        actions.push(Action::Layer(LayerAction::Select(Some(layer.id))));
     }
     menu::context(&response, |ui| {
         context_menu(ui, state, layer, memory, actions)
@@ -263,7 +263,7 @@ fn context_menu(
             .icon(icons::EYE)
             .show(ui)
     {
-        actions.push(Action::ShowOnly(layer.id));
+        actions.push(Action::Layer(LayerAction::ShowOnly(layer.id)));
         ui.close();
     }
     if matches!(layer.content, Content::Mask(_))
@@ -281,7 +281,7 @@ fn context_menu(
             (Drawer::Matrix, "What they connect"),
         ] {
             if menu::Item::new(text).icon(icons::PATH).show(ui) {
-                actions.push(Action::SelectLayer(Some(layer.id)));
+                actions.push(Action::Layer(LayerAction::Select(Some(layer.id))));
                 actions.push(Action::Bundle(BundleAction::Open(Some(drawer))));
                 ui.close();
             }
@@ -301,7 +301,7 @@ fn context_menu(
     naming::rename_item(ui, Named::Layer(layer.id), &layer.name, memory);
     menu::line(ui);
     if naming::delete_item(ui) {
-        actions.push(Action::DeleteLayer(layer.id));
+        actions.push(Action::Layer(LayerAction::Delete(layer.id)));
     }
 }
 
@@ -351,6 +351,6 @@ fn sort_by_drag(ui: &mut Ui, state: &State, places: &[(LayerId, Rect)], actions:
     let above = layers.len() - gap;
     let to = if above > from { above - 1 } else { above };
     if to != from {
-        actions.push(Action::MoveLayer { layer: moving, to });
+        actions.push(Action::Layer(LayerAction::Move { layer: moving, to }));
     }
 }

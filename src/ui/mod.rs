@@ -40,7 +40,7 @@ mod visits;
 pub mod weights;
 pub mod widgets;
 
-use crate::state::{Action, State};
+use crate::state::{Action, FilesAction, State};
 use egui::{Rect, Ui, UiBuilder, pos2};
 use files::{Files, StartThread};
 use std::collections::{BTreeMap, BTreeSet};
@@ -318,6 +318,6 @@ fn take_dropped_files(ui: &Ui, actions: &mut Vec<Action>) {
         dropped.map(|f| f.path().to_owned()).collect()
     });
     if !paths.is_empty() {
-        actions.push(Action::Open(paths));
+        actions.push(Action::Files(FilesAction::Open(paths)));
     }
 }

@@ -16,8 +16,9 @@ use crate::state::segment::SegmentFile;
 use crate::state::streamlines::Drawer;
 use crate::state::update::asked_recipe;
 use crate::state::{
-    Action, BundleAction, Layout, Look, Method, Pane, SessionAction, Slab, State, Task, Tool,
-    UnsavedAction,
+    Action, BundleAction, FilesAction, Layout, Look, Method, Pane, PictureAction, RegionAction,
+    SessionAction, Slab, SnapshotAction, State, Task, TensorAction, Tool, TrackAction,
+    UnsavedAction, ViewAction,
 };
 use egui::{
     Align2, Area, Event, Frame, Key, Margin, Modifiers, Order, Rect, Role, Sense, Stroke, TextEdit,
@@ -106,7 +107,11 @@ fn entries(state: &State) -> Vec<Entry> {
     add("Enter a path", "", Run::Path);
     for recent in &state.session.recent {
         let name = format!("Open {}", recent.path.display());
-        add(&name, "", Run::Act(Action::Open(vec![recent.path.clone()])));
+        add(
+            &name,
+            "",
+            Run::Act(Action::Files(FilesAction::Open(vec![recent.path.clone()]))),
+        );
     }
     if state.document.is_empty() {
         for (name, guide) in [
@@ -115,7 +120,11 @@ fn entries(state: &State) -> Vec<Entry> {
         ] {
             add(name, "", Run::Act(Action::OpenDemo { guide }));
         }
-        add("Light or dark theme", "", Run::Act(Action::ToggleTheme));
+        add(
+            "Light or dark theme",
+            "",
+            Run::Act(Action::View(ViewAction::ToggleTheme)),
+        );
         help(&mut add);
         add("Settings…", "Ctrl+,", ctrl(Key::Comma));
         add("Quit", "", quit());
@@ -132,13 +141,17 @@ fn entries(state: &State) -> Vec<Entry> {
     add("Take a snapshot", "Ctrl+B", ctrl(Key::B));
     for (i, snapshot) in state.session.snapshots.iter().enumerate() {
         let name = format!("Compare with {}", snapshot.words());
-        add(&name, "", Run::Act(Action::Compare(Some(i))));
+        add(
+            &name,
+            "",
+            Run::Act(Action::Snapshot(SnapshotAction::Compare(Some(i)))),
+        );
     }
     if state.session.comparing.is_some() {
         add(
             "Stop comparing",
             "Ctrl+Shift+B",
-            Run::Act(Action::Compare(None)),
+            Run::Act(Action::Snapshot(SnapshotAction::Compare(None))),
         );
     }
     add("Copy methods paragraph", "", Run::Act(Action::CopyMethods));
@@ -162,16 +175,28 @@ fn entries(state: &State) -> Vec<Entry> {
             .copied()
             .unwrap_or_default();
         let name = format!("Task: {}", task.name());
-        add(&name, key, Run::Act(Action::SelectTask(task)));
+        add(
+            &name,
+            key,
+            Run::Act(Action::View(ViewAction::SelectTask(task))),
+        );
     }
     for (role, key) in list_of_regions::KEYS {
         let name = format!("Place: {}", role.name().to_lowercase());
         let tool = Tool::Place { role, cube: false };
-        add(&name, key, Run::Act(Action::SetTool(tool)));
+        add(
+            &name,
+            key,
+            Run::Act(Action::View(ViewAction::SetTool(tool))),
+        );
     }
     for (tool, name, key) in super::forms::region::TOOLS {
         let name = format!("Draw: {}", name.to_lowercase());
-        add(&name, key, Run::Act(Action::SetTool(tool)));
+        add(
+            &name,
+            key,
+            Run::Act(Action::View(ViewAction::SetTool(tool))),
+        );
     }
     if state.view.task == Task::Segment {
         add("Segment: add a sphere", "A", plain(Key::A));
@@ -220,19 +245,19 @@ fn entries(state: &State) -> Vec<Entry> {
     }
     if let Some(map) = list_of_regions::label_map(state) {
         add("Region from a threshold", "", Run::Threshold);
-        let labels = Run::Act(Action::CountLabels(map));
+        let labels = Run::Act(Action::Region(RegionAction::CountLabels(map)));
         add("Regions from a label map", "", labels);
     }
     add(
         "Track the whole brain",
         "",
-        Run::Act(Action::TrackWholeBrain),
+        Run::Act(Action::Track(TrackAction::WholeBrain)),
     );
     if state.final_live().is_some() {
         add(
             "Keep the live result as layer",
             "",
-            Run::Act(Action::KeepTracks),
+            Run::Act(Action::Track(TrackAction::Keep)),
         );
         let map = Run::Act(layers::density(None));
         add("Map the density of the live result", "", map);
@@ -242,20 +267,36 @@ fn entries(state: &State) -> Vec<Entry> {
         Method::Rays => (Method::Streamlines, "Track: streamlines"),
     };
     if state.view.task == Task::Track {
-        add(name, "", Run::Act(Action::SetMethod(other)));
+        add(
+            name,
+            "",
+            Run::Act(Action::Track(TrackAction::SetMethod(other))),
+        );
     }
     add(
         "Compare the axes of the gradients",
         "",
-        Run::Act(Action::CheckGradients),
+        Run::Act(Action::Tensors(TensorAction::CheckGradients)),
     );
     add("Radiological or neurological", "R", plain(Key::R));
     add("Crosshair", "F", plain(Key::F));
     add("Letters", "O", plain(Key::O));
     add("Side panels", "Ctrl+\\", ctrl(Key::Backslash));
-    add("Slices in 3-D", "", Run::Act(Action::ToggleSlicesInScene));
-    add("Head outline", "", Run::Act(Action::ToggleOutline));
-    add("Light or dark theme", "", Run::Act(Action::ToggleTheme));
+    add(
+        "Slices in 3-D",
+        "",
+        Run::Act(Action::View(ViewAction::ToggleSlicesInScene)),
+    );
+    add(
+        "Head outline",
+        "",
+        Run::Act(Action::View(ViewAction::ToggleOutline)),
+    );
+    add(
+        "Light or dark theme",
+        "",
+        Run::Act(Action::View(ViewAction::ToggleTheme)),
+    );
     add("Settings…", "Ctrl+,", ctrl(Key::Comma));
     let layouts = [
         (Layout::Grid, "Layout: four views"),
@@ -265,11 +306,19 @@ fn entries(state: &State) -> Vec<Entry> {
         (Layout::Beside, "Layout: source beside speed"),
     ];
     for (layout, name) in layouts {
-        add(name, "", Run::Act(Action::SetLayout(layout)));
+        add(
+            name,
+            "",
+            Run::Act(Action::View(ViewAction::SetLayout(layout))),
+        );
     }
     for (pane, key) in Pane::ALL.into_iter().zip(["1", "2", "3", "4"]) {
         let name = format!("Enlarge: {}", pane.name().to_lowercase());
-        add(&name, key, Run::Act(Action::ToggleMaximised(pane)));
+        add(
+            &name,
+            key,
+            Run::Act(Action::View(ViewAction::ToggleMaximised(pane))),
+        );
     }
     add("Frame everything", "Home", plain(Key::Home));
     add("3-D from the front", "Alt+1", alt(Key::Num1));
@@ -277,7 +326,7 @@ fn entries(state: &State) -> Vec<Entry> {
     add("3-D from above", "Alt+7", alt(Key::Num7));
     for pane in std::iter::once(None).chain(Pane::ALL.map(Some)) {
         let what = pane.map_or("Window", Pane::name).to_lowercase();
-        let copy = Action::CopyPicture(pane, Look::default());
+        let copy = Action::Picture(PictureAction::Copy(pane, Look::default()));
         add(
             &format!("Copy as command: picture, {what}"),
             "",
@@ -296,7 +345,11 @@ fn entries(state: &State) -> Vec<Entry> {
         };
         let thickness_mm = state.view.slab.map_or(Slab::DEFAULT_MM, |s| s.thickness_mm);
         let slab = pane.map(|pane| Slab { pane, thickness_mm });
-        add(&name, "", Run::Act(Action::CutToSlab(slab)));
+        add(
+            &name,
+            "",
+            Run::Act(Action::View(ViewAction::CutToSlab(slab))),
+        );
     }
     if state.bundle().is_some() {
         for (drawer, name) in [

@@ -3,16 +3,15 @@
 mod split;
 mod top;
 
-pub use split::in_sight;
-
 use super::theme::{self, size, space};
 use super::widgets::button::{IconButton, segmented};
 use super::widgets::note::{Note, NoteResponse};
 use super::widgets::{anchor, paint, section};
 use super::{List, Memory, crosshair, forms, icons, layers, regions};
-use crate::state::{Action, Message, Severity, State, Task};
+use crate::state::{Action, DeviceAction, Message, Severity, State, Task};
 use egui::{Rect, Role, ScrollArea, Sense, Stroke, Ui, WidgetInfo, pos2, vec2};
 use split::Split;
+pub use split::in_sight;
 use std::fmt::Debug;
 use std::hash::Hash;
 
@@ -342,7 +341,7 @@ pub fn messages(
             note = note.action(ON_CPU);
         }
         match note.show(ui) {
-            Some(NoteResponse::Taken) => actions.push(Action::RunOnCpu),
+            Some(NoteResponse::Taken) => actions.push(Action::Device(DeviceAction::RunOnCpu)),
             Some(NoteResponse::Left | NoteResponse::Dismissed) => {
                 actions.push(Action::DismissMessage(i))
             }

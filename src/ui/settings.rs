@@ -10,7 +10,7 @@ use super::widgets::{rows, section};
 use super::{Memory, devices, icons, leaving};
 use crate::solvers::curves::SeedingKind;
 use crate::state::settings::Paths;
-use crate::state::{Action, Convention, Mouse, Preferences, State};
+use crate::state::{Action, Convention, DeviceAction, Mouse, Preferences, State, ViewAction};
 use egui::{Key, ScrollArea, Ui};
 
 const WIDTH: f32 = 460.0;
@@ -70,7 +70,7 @@ fn contents(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
     if let Some(i) = segment_row(ui, "Theme", help, &text, light)
         && i != light
     {
-        actions.push(Action::ToggleTheme);
+        actions.push(Action::View(ViewAction::ToggleTheme));
     }
     scale(ui);
     let sides = [Convention::Radiological, Convention::Neurological];
@@ -94,7 +94,7 @@ fn contents(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
     let chosen = select_row(ui, "Runs on", help, backend, |ui| {
         devices::choice(ui, state)
     });
-    actions.extend(chosen.map(Action::ChooseBackend));
+    actions.extend(chosen.map(|kind| Action::Device(DeviceAction::Choose(kind))));
     limit(ui, now, &mut changed);
     section::end(ui);
     let place = section::head(ui, "New documents start with");
@@ -177,5 +177,5 @@ fn paths(ui: &mut Ui, now: &Paths, default_value: &Paths, changed: &mut Paths) {
 /// Opens the sheet, with the cards that there are.
 pub fn open(memory: &mut Memory, actions: &mut Vec<Action>) {
     memory.settings = true;
-    actions.push(Action::FindCards);
+    actions.push(Action::Device(DeviceAction::FindCards));
 }

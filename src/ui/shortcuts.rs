@@ -5,7 +5,7 @@ use super::widgets::button::{Button, IconButton, checkbox};
 use super::widgets::paint;
 use super::{Memory, help, icons};
 use crate::state::report::DISCLAIMER;
-use crate::state::{Action, Mouse, State};
+use crate::state::{Action, Mouse, State, ViewAction};
 use egui::{
     Align2, Area, Frame, Margin, Order, Pos2, Rect, Role, ScrollArea, Sense, Stroke, Ui, Vec2,
     WidgetInfo, pos2, vec2,
@@ -288,6 +288,6 @@ fn foot_of(
         pos2(place.left() - 16.0, foot.bottom()),
     );
     if checkbox(ui, theme, "Light theme", state.view.light_theme).is_some() {
-        actions.push(Action::ToggleTheme);
+        actions.push(Action::View(ViewAction::ToggleTheme));
     }
 }

@@ -6,7 +6,7 @@ use super::widgets::button::IconButton;
 use super::widgets::{menu, paint};
 use super::{Memory, file_menu, icons, leaving, quit};
 use crate::state::core::words::counted;
-use crate::state::{Action, Convention, Layout, Look, State, Task};
+use crate::state::{Action, Convention, Layout, Look, State, Task, ViewAction};
 use egui::{Color32, Rect, Role, Sense, Stroke, StrokeKind, Ui, WidgetInfo, pos2, vec2};
 
 const LAYOUTS: [(Layout, &str, &str); 5] = [
@@ -225,7 +225,7 @@ fn tabs(ui: &mut Ui, bar: Rect, free: (f32, f32), state: &State, actions: &mut V
         paint::focus_ring(painter, p, &response, rect.shrink(4.0), radius::CONTROL);
         response.widget_info(|| WidgetInfo::selected(Role::Tab, enabled, active, task.name()));
         if response.clicked() {
-            actions.push(Action::SelectTask(task));
+            actions.push(Action::View(ViewAction::SelectTask(task)));
         }
         let hint = if enabled && named(names, task) {
             format!("Ctrl+{}", i + 1)
@@ -292,7 +292,7 @@ fn tasks_menu(
         }
         chosen
     });
-    actions.extend(chosen.map(Action::SelectTask));
+    actions.extend(chosen.map(|task| Action::View(ViewAction::SelectTask(task))));
     let hint = if enabled {
         "All tasks"
     } else {
@@ -353,7 +353,7 @@ fn right_side(
             let place = Rect::from_center_size(pos2(centre, y), vec2(28.0, 28.0));
             centre -= STEP;
             if button.show_at(ui, place).clicked() {
-                actions.push(Action::SetLayout(layout));
+                actions.push(Action::View(ViewAction::SetLayout(layout)));
             }
         }
     }
@@ -416,7 +416,7 @@ fn layouts_menu(ui: &mut Ui, place: Rect, state: &State, open: bool, actions: &m
         }
         chosen
     });
-    actions.extend(chosen.map(Action::SetLayout));
+    actions.extend(chosen.map(|layout| Action::View(ViewAction::SetLayout(layout))));
 }
 
 /// The orientation, for ever on screen; amber where left is left.
@@ -464,7 +464,7 @@ fn pill(ui: &mut Ui, right_centre: egui::Pos2, state: &State, actions: &mut Vec<
     let name = format!("Orientation: {}", convention.name().to_lowercase());
     response.widget_info(|| WidgetInfo::labeled(Role::Button, true, &name));
     if response.clicked() {
-        actions.push(Action::SetConvention(other(convention)));
+        actions.push(Action::View(ViewAction::SetConvention(other(convention))));
     }
     let hint = match convention {
         Convention::Radiological => "The patient's right is on the left of the screen. R switches",

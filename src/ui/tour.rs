@@ -7,7 +7,9 @@ use crate::data::Role;
 use crate::state::filter::{FilterAction, FilterFile};
 use crate::state::pathways::{PathwayAction, PathwayFile, PathwaySettings};
 use crate::state::session::TourStep;
-use crate::state::{Action, Method, Phase, State, Task, Tool};
+use crate::state::{
+    Action, Method, Phase, RegionAction, State, Task, Tool, TrackAction, ViewAction,
+};
 use egui::Ui;
 
 pub fn show(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<Action>) {
@@ -184,14 +186,16 @@ fn word(step: TourStep, subject: Subject) -> &'static str {
 
 /// The button does the step's act, or puts the tool for it into the hand.
 fn act(step: TourStep, state: &State, memory: &mut Memory, actions: &mut Vec<Action>) {
-    let tool = |role| Action::SetTool(Tool::Place { role, cube: false });
+    let tool = |role| Action::View(ViewAction::SetTool(Tool::Place { role, cube: false }));
     match step {
-        TourStep::ClickSlice => actions.push(Action::MoveCrosshair(state.view.crosshair)),
+        TourStep::ClickSlice => actions.push(Action::View(ViewAction::MoveCrosshair(
+            state.view.crosshair,
+        ))),
         TourStep::PlaceSeed => actions.push(tool(Role::Seed)),
         TourStep::DragSeed => {
             if let Some(seed) = state.document.regions.iter().find(|r| r.role == Role::Seed) {
-                actions.push(Action::SelectRegion(Some(seed.id)));
-                actions.push(Action::MoveCrosshair(seed.shape.centre()));
+                actions.push(Action::Region(RegionAction::Select(Some(seed.id))));
+                actions.push(Action::View(ViewAction::MoveCrosshair(seed.shape.centre())));
             }
         }
         TourStep::PlaceTarget => actions.push(tool(Role::Target)),
@@ -205,9 +209,9 @@ fn act(step: TourStep, state: &State, memory: &mut Memory, actions: &mut Vec<Act
             let phase = Phase::Done;
             actions.push(Action::Pathway(PathwayAction::Set { settings, phase }));
         }
-        TourStep::Width => actions.push(Action::SelectTask(Task::Pathways)),
+        TourStep::Width => actions.push(Action::View(ViewAction::SelectTask(Task::Pathways))),
         TourStep::Weigh if state.view.task != Task::Filter => {
-            actions.push(Action::SelectTask(Task::Filter));
+            actions.push(Action::View(ViewAction::SelectTask(Task::Filter)));
         }
         TourStep::Weigh if super::forms::commit::weighs(state) => {
             let weighed = state.document.filtered();
@@ -216,7 +220,9 @@ fn act(step: TourStep, state: &State, memory: &mut Memory, actions: &mut Vec<Act
             let (least, phase) = (half.unwrap_or(0.0), Phase::Done);
             actions.push(Action::Filter(FilterAction::Cut { least, phase }));
         }
-        TourStep::Weigh if !has_streamlines(state) => actions.push(Action::TrackWholeBrain),
+        TourStep::Weigh if !has_streamlines(state) => {
+            actions.push(Action::Track(TrackAction::WholeBrain))
+        }
         TourStep::Weigh => {
             if state.document.filtered().is_none() {
                 actions.push(Action::Filter(FilterAction::TakeLive));
@@ -227,11 +233,11 @@ fn act(step: TourStep, state: &State, memory: &mut Memory, actions: &mut Vec<Act
             super::forms::eikonal::ask(state, memory, None, PathwayFile::Mask, Place::Middle);
         }
         TourStep::Save if super::forms::commit::weighs(state) => {
-            actions.push(Action::SelectTask(Task::Filter));
+            actions.push(Action::View(ViewAction::SelectTask(Task::Filter)));
             super::forms::commit::ask(state, memory, FilterFile::Kept, Place::Middle);
         }
         TourStep::Save => {
-            actions.push(Action::SelectTask(Task::Track));
+            actions.push(Action::View(ViewAction::SelectTask(Task::Track)));
             let purpose = PathPurpose::tracks(state, None);
             let text = suggestion(state, "tracks", &purpose);
             memory.files.type_path(purpose, Place::Middle, &text);

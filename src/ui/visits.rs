@@ -4,7 +4,7 @@ use super::theme::{self, size, space};
 use super::widgets::button::Button;
 use super::widgets::{field, paint, rows};
 use super::{Memory, leaving};
-use crate::state::{Action, Folder, State, Visit};
+use crate::state::{Action, FilesAction, Folder, State, Visit};
 use egui::{Key, ScrollArea, Sense, Ui, pos2, vec2};
 
 const WIDTH: f32 = 480.0;
@@ -64,9 +64,9 @@ pub fn show(ui: &Ui, state: &State, memory: &mut Memory, actions: &mut Vec<Actio
         answer = contents(ui, folder, &mut memory.visits, height);
     });
     if let Some(answer) = answer {
-        actions.push(Action::OpenVisit(answer));
+        actions.push(Action::Files(FilesAction::OpenVisit(answer)));
     } else if close && ui.input(|i| i.key_pressed(Key::Escape)) {
-        actions.push(Action::OpenVisit(None));
+        actions.push(Action::Files(FilesAction::OpenVisit(None)));
     }
 }
 

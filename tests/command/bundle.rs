@@ -16,7 +16,9 @@ use arcuate::state::streamlines::{
     Column, ConnectSettings, Drawer, How, Limit, Measurement, ProfileSettings, RegionRule, Shown,
     StreamlineRules, TableView, lines_of,
 };
-use arcuate::state::{Action, BundleAction, LayerId, Pane, Phase};
+use arcuate::state::{
+    Action, BundleAction, FilesAction, LayerAction, LayerId, Pane, Phase, RegionAction,
+};
 use glam::{DVec2, DVec3};
 use libtest_mimic::Trial;
 use std::path::Path;
@@ -93,7 +95,7 @@ impl Desk {
         let mut window = Window::new();
         let files = ["y.nii.gz", "labels.nii.gz", "all.trx"];
         let files = files.map(|f| folder.path().join(f)).to_vec();
-        window.act(Action::Open(files));
+        window.act(Action::Files(FilesAction::Open(files)));
         Self { folder, window }
     }
 
@@ -129,7 +131,8 @@ impl Desk {
 
     fn place(&mut self, role: Role, centre: DVec3, radius_mm: f64) {
         let shape = Shape::Sphere { centre, radius_mm };
-        self.window.act(Action::PlaceRegion { role, shape });
+        self.window
+            .act(Action::Region(RegionAction::Place { role, shape }));
     }
 }
 
@@ -199,11 +202,11 @@ fn filters() {
         (30.0, Phase::Live),
         (40.0, Phase::Done),
     ] {
-        desk.window.act(Action::SetRegionShape {
+        desk.window.act(Action::Region(RegionAction::SetShape {
             region: id,
             shape: moved(y),
             phase,
-        });
+        }));
         let y = y as usize;
         assert_eq!(
             desk.shown(),
@@ -269,7 +272,8 @@ fn filters() {
 fn table() {
     let mut desk = Desk::new(30);
     let all = desk.layer("all");
-    desk.window.act(Action::SelectLayer(Some(all)));
+    desk.window
+        .act(Action::Layer(LayerAction::Select(Some(all))));
     desk.act(BundleAction::Open(Some(Drawer::Table)));
     let order = |desk: &Desk| {
         desk.window
@@ -331,7 +335,7 @@ fn table() {
         descending: true,
     }));
     let before = order(&desk);
-    desk.window.act(Action::DeleteLayer(all));
+    desk.window.act(Action::Layer(LayerAction::Delete(all)));
     assert!(desk.window.state.session.bundle.order.shown().is_none());
     desk.window.act(Action::Undo);
     assert_eq!(order(&desk), before);
@@ -351,7 +355,7 @@ fn table() {
 fn saved() {
     let mut desk = Desk::new(1_200);
     desk.window
-        .act(Action::SelectLayer(Some(desk.layer("all"))));
+        .act(Action::Layer(LayerAction::Select(Some(desk.layer("all")))));
     desk.act(BundleAction::Open(Some(Drawer::Table)));
     desk.act(BundleAction::SaveTable(desk.folder.path().join("t.csv")));
     let message = &desk.window.state.session.status;
@@ -362,7 +366,8 @@ fn saved() {
 fn deletes() {
     let mut desk = Desk::new(20);
     let all = desk.layer("all");
-    desk.window.act(Action::SelectLayer(Some(all)));
+    desk.window
+        .act(Action::Layer(LayerAction::Select(Some(all))));
     let choose = |lines: &[u32]| BundleAction::Choose {
         lines: lines.to_vec(),
         how: How::Replace,
@@ -419,7 +424,8 @@ fn clicks() {
     use arcuate::solvers::tractogram::pick::{Screen, Wanted};
     let mut desk = Desk::new(20);
     let all = desk.layer("all");
-    desk.window.act(Action::SelectLayer(Some(all)));
+    desk.window
+        .act(Action::Layer(LayerAction::Select(Some(all))));
     // Ten points a millimetre, y upwards: that of row 7 is at 70.
     let screen = Screen {
         from_world: glam::DMat4::from_scale(DVec3::new(10.0, 10.0, 0.25)),
@@ -464,7 +470,8 @@ fn clicks() {
 fn looks() {
     let mut desk = Desk::new(12);
     let all = desk.layer("all");
-    desk.window.act(Action::SelectLayer(Some(all)));
+    desk.window
+        .act(Action::Layer(LayerAction::Select(Some(all))));
     desk.act(BundleAction::SetProfile(ProfileSettings {
         nodes: 11,
         along: vec![Column::Image(desk.layer("y"))],
@@ -569,7 +576,8 @@ fn rulers() {
 fn memory() {
     let mut desk = Desk::new(60);
     let all = desk.layer("all");
-    desk.window.act(Action::SelectLayer(Some(all)));
+    desk.window
+        .act(Action::Layer(LayerAction::Select(Some(all))));
     for _ in 0..30 {
         desk.act(BundleAction::Choose {
             lines: vec![0],

@@ -13,7 +13,8 @@ use arcuate::data::{Role, Shape, Tractogram};
 use arcuate::io::disk::{self, Operation, Watch, Watcher};
 use arcuate::io::{self, session, tck, trx};
 use arcuate::jobs::session::ResultStorage;
-use arcuate::state::{Action, Phase, SessionAction};
+use arcuate::state::RegionAction;
+use arcuate::state::{Action, Phase, SessionAction, TrackAction};
 use clap::Parser as _;
 use glam::dvec3;
 use libtest_mimic::Trial;
@@ -486,11 +487,11 @@ fn edit(window: &mut Window, step: usize) {
         radius_mm: 5.0,
     };
     let phase = Phase::Done;
-    window.act(Action::SetRegionShape {
+    window.act(Action::Region(RegionAction::SetShape {
         region,
         shape,
         phase,
-    });
+    }));
 }
 
 fn window(folder: &Path, name: &str) {
@@ -508,7 +509,7 @@ fn window(folder: &Path, name: &str) {
     let act = |window: &mut Window| match name {
         "export" => {
             let (layer, path) = (None, path.clone());
-            window.act(Action::SaveTracks { layer, path });
+            window.act(Action::Track(TrackAction::Save { layer, path }));
         }
         "save" => {
             let path = Some(path.clone());

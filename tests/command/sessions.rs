@@ -23,7 +23,10 @@ use crate::support::test;
 use arcuate::data::{Grid, Mask, Role};
 use arcuate::solvers::curves::Seeding;
 use arcuate::state::sessions::{Found, Opening};
-use arcuate::state::{Action, Content, Phase, SessionAction, State, Task, UnsavedAction};
+use arcuate::state::{
+    Action, Content, Phase, SessionAction, State, Task, TensorAction, TrackAction, UnsavedAction,
+    ViewAction,
+};
 use glam::{DVec3, dvec3};
 use libtest_mimic::Trial;
 use std::path::Path;
@@ -111,7 +114,7 @@ fn not_started() {
     let mut params = window.state.document.track.clone();
     params.seeding = Seeding::Random { count: 1500 };
     let phase = Phase::Done;
-    window.act(Action::SetTrack { params, phase });
+    window.act(Action::Track(TrackAction::SetStreamlines { params, phase }));
     let status = &window.state.session.status;
     let why = (&window.state.session.live_error, window.said());
     assert_eq!(
@@ -125,12 +128,12 @@ fn demo() {
     let folder = tempfile::tempdir().expect("a folder");
     let mut window = Window::new();
     // A task that is chosen while the head is on its way.
-    window.act(Action::SelectTask(Task::Pathways));
+    window.act(Action::View(ViewAction::SelectTask(Task::Pathways)));
     window.act(Action::OpenDemo { guide: false });
     assert_eq!(window.state.view.task, Task::Pathways);
-    window.act(Action::SelectTask(Task::Track));
+    window.act(Action::View(ViewAction::SelectTask(Task::Track)));
     window.place(Role::Seed, dvec3(-24.0, -16.0, 10.0), 5.0);
-    window.act(Action::KeepTracks);
+    window.act(Action::Track(TrackAction::Keep));
     assert!(kept(&window.state.document).len() == 1, "{}", window.said());
     let path = folder.path().join("demo.arcuate");
     window.save(&path);
@@ -144,7 +147,7 @@ fn turned() {
     let folder = tempfile::tempdir().expect("a folder");
     let mut window = Window::with_scan(folder.path());
     let turn = "y,x,-z".parse().expect("a turn");
-    window.act(Action::TurnGradients(turn));
+    window.act(Action::Tensors(TensorAction::TurnGradients(turn)));
     window.work();
     let path = folder.path().join("turned.arcuate");
     window.save(&path);

@@ -3,22 +3,18 @@
 use crate::support::test;
 use arcuate::data::axis_change::AxisChange;
 use arcuate::data::{Grid, Mask, Region, Role, Shape, Tractogram};
-use arcuate::solvers::curves;
 use arcuate::solvers::geodesic::Cut;
-use arcuate::solvers::tensor_fit;
 use arcuate::solvers::tractogram::selection::{Edit, Runs};
+use arcuate::solvers::{curves, tensor_fit};
 use arcuate::state::alignment::AlignedBy;
 use arcuate::state::core::display;
 use arcuate::state::core::layer::OriginId;
 use arcuate::state::document::{FitMask, Made};
-use arcuate::state::origin::Computed;
-use arcuate::state::origin::Describe;
-use arcuate::state::origin::Origin;
-use arcuate::state::origin::Origins;
-use arcuate::state::origin::PhantomPart;
-use arcuate::state::origin::TensorFit;
+use arcuate::state::origin::{Computed, Describe, Origin, Origins, PhantomPart, TensorFit};
 use arcuate::state::session::CurveParams;
-use arcuate::state::{Action, Content, Layer, LayerId, Recipe, Source, State, update};
+use arcuate::state::{
+    Action, AlignmentAction, Content, Layer, LayerAction, LayerId, Recipe, Source, State, update,
+};
 use glam::{DAffine3, DVec3};
 use libtest_mimic::Trial;
 use std::path::Path;
@@ -203,7 +199,7 @@ fn masks() {
     let before = command(&state);
     assert!(matches!(before, Recipe::Track { .. }), "{before:?}");
     assert!(before.command().contains("--within mask:/data/roi.nii.gz"));
-    update(&mut state, Action::DeleteLayer(roi));
+    update(&mut state, Action::Layer(LayerAction::Delete(roi)));
     assert!(state.document.layer(roi).is_none());
     assert_eq!(command(&state), before);
 }
@@ -216,10 +212,12 @@ fn undone() {
         _ => panic!("no mask"),
     };
     let (first, there) = (origin(&state), grid(&state));
-    let shift = |mm| Action::ShiftLayer {
-        layer: roi,
-        by: by(mm),
-        phase: arcuate::state::Phase::Done,
+    let shift = |mm| {
+        Action::Alignment(AlignmentAction::Shift {
+            layer: roi,
+            by: by(mm),
+            phase: arcuate::state::Phase::Done,
+        })
     };
     update(&mut state, shift(3.0));
     let moved = origin(&state);

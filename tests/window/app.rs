@@ -9,7 +9,8 @@ use arcuate::data::{Role, Shape};
 use arcuate::jobs::session::{RecoverableSession, SessionOutput};
 use arcuate::jobs::{Delivery, Outcome, Slot};
 use arcuate::state::{
-    Action, Convention, Effect, Mouse, Preferences, SessionAction, State, update,
+    Action, Convention, Effect, FilesAction, LayerAction, Mouse, Preferences, RegionAction,
+    SessionAction, State, ViewAction, update,
 };
 use eframe::Storage;
 use egui::{Context, RawInput, ViewportId};
@@ -61,18 +62,18 @@ fn kept() {
     image(&path);
     let mut storage = Memory::default();
     let mut window = Window::new();
-    window.act(Action::Open(vec![path]));
+    window.act(Action::Files(FilesAction::Open(vec![path])));
     let layer = window.state.document.layers[0].clone();
     let mut display = layer.display.clone();
     display.window = (
         random.uniform(0.0, 5.0) as f32,
         random.uniform(6.0, 9.0) as f32,
     );
-    window.act(Action::SetDisplay {
+    window.act(Action::Layer(LayerAction::SetDisplay {
         layer: layer.id,
         display: display.clone(),
         phase: arcuate::state::Phase::Done,
-    });
+    }));
     let mut requested = Preferences {
         mouse: Mouse::ItkSnap,
         convention: Convention::Neurological,
@@ -84,7 +85,7 @@ fn kept() {
     requested.paths.min_fa = Some(random.uniform(0.0, 1.0));
     window.act(Action::Set(requested.clone()));
     // Written at once, not only when the window is closed.
-    let effects = update(&mut window.state, Action::ToggleTheme);
+    let effects = update(&mut window.state, Action::View(ViewAction::ToggleTheme));
     assert!(effects.iter().any(|e| matches!(e, Effect::Store)));
     window.state.session.backend_setting = BackendKind::Cpu;
     store::save(&mut storage, &window.state);
@@ -133,7 +134,10 @@ fn edited() -> State {
         radius_mm: 3.0,
     };
     let role = Role::Seed;
-    update(&mut state, Action::PlaceRegion { role, shape });
+    update(
+        &mut state,
+        Action::Region(RegionAction::Place { role, shape }),
+    );
     assert!(state.is_dirty());
     state
 }
@@ -193,12 +197,14 @@ fn asked() {
     let path = folder.path().join("a.nii.gz");
     image(&path);
     let mut window = Window::new();
-    window.act(Action::Open(vec![folder.path().join("none.nii.gz")]));
+    window.act(Action::Files(FilesAction::Open(vec![
+        folder.path().join("none.nii.gz"),
+    ])));
     assert!(
         !window.state.session.saving.autosave_due,
         "nothing was done"
     );
-    window.act(Action::Open(vec![path]));
+    window.act(Action::Files(FilesAction::Open(vec![path])));
     assert!(window.state.session.saving.autosave_due);
     window.state.session.saving.autosave_due = false;
     window.act(Action::Session(SessionAction::FindLeftBehind));

@@ -35,7 +35,7 @@ use arcuate::solvers::curves;
 use arcuate::state::files::jobs::SaveTractogram;
 use arcuate::state::session::TourStep;
 use arcuate::state::tensors::jobs::fit::FIT;
-use arcuate::state::{Action, Effect, Layout, State, Task, Tool};
+use arcuate::state::{Action, Effect, Layout, State, Task, Tool, TrackAction};
 use arcuate::ui::{self, Memory};
 use egui::Rect;
 use egui_kittest::Harness;
@@ -302,7 +302,9 @@ fn slider_drag() {
     );
     let done = arcuate::state::Phase::Done;
     let last = window.state().actions.last();
-    assert!(matches!(last, Some(Action::SetTrack { phase, .. }) if *phase == done));
+    assert!(
+        matches!(last, Some(Action::Track(TrackAction::SetStreamlines { phase, .. })) if *phase == done)
+    );
     assert_eq!(window.state().state.history.undo_label(), Some("Tracking"));
     click(&mut window, "Undo");
     assert_eq!(window.state().state.document.track, before);

@@ -8,6 +8,7 @@ use crate::state::origin::Origin;
 use crate::state::{Document, Phase, State};
 use glam::{DAffine3, DMat3, DQuat, DVec3, EulerRot};
 use serde::{Deserialize, Serialize};
+use std::path::PathBuf;
 use std::sync::Arc;
 
 /// What said where to.
@@ -317,4 +318,19 @@ impl Nudge {
             turn_deg: DVec3::new(x.to_degrees(), y.to_degrees(), z.to_degrees()),
         })
     }
+}
+
+/// Moves of a layer in the world.
+#[derive(Clone, Debug)]
+pub enum AlignmentAction {
+    /// Moves a layer in the world, so far from where its file says.
+    Shift {
+        layer: LayerId,
+        by: DAffine3,
+        phase: Phase,
+    },
+    /// Moves an image to the scan, or to another image, by what they tell about each other.
+    Align(LayerId),
+    /// Moves a layer as a file of FLIRT or ITK says.
+    ApplyAffine { layer: LayerId, path: PathBuf },
 }

@@ -2,12 +2,12 @@
 
 use crate::data::{DataId, Tractogram, Volume};
 use crate::solvers::alignment::Params;
-use crate::state::action::Phase;
 use crate::state::alignment::jobs::{
     ALIGN, AffineRead, AlignImages, Aligned, Fixed, MOVE_STREAMLINES, MoveStreamlines, ReadAffine,
 };
 use crate::state::alignment::{AlignedBy, PendingTransform};
 use crate::state::core::layer::{Content, LayerId};
+use crate::state::core::phase::Phase;
 use crate::state::core::words::THIN;
 use crate::state::edit::edit;
 use crate::state::session::Severity;

@@ -2,6 +2,7 @@
 
 use crate::data::Grid;
 use crate::data::{Gradients, Mask, Tractogram, Volume};
+use crate::state::Phase;
 use crate::state::core::display::Display;
 use glam::DVec3;
 use serde::{Deserialize, Serialize};
@@ -98,4 +99,27 @@ pub fn grid_of(layer: &Layer) -> Option<&Arc<Grid>> {
         Content::Mask(mask) => Some(mask.frame()),
         Content::Tractogram(_) => None,
     }
+}
+
+/// Changes of one layer, or of their list.
+#[derive(Clone, Debug)]
+pub enum LayerAction {
+    Select(Option<LayerId>),
+    SetDisplay {
+        layer: LayerId,
+        display: Display,
+        phase: Phase,
+    },
+    /// Shows one image layer and hides the other images.
+    ShowOnly(LayerId),
+    /// To another place in the list, counted from the bottom.
+    Move {
+        layer: LayerId,
+        to: usize,
+    },
+    Rename {
+        layer: LayerId,
+        name: String,
+    },
+    Delete(LayerId),
 }

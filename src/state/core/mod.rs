@@ -9,5 +9,6 @@ pub mod glyph_look;
 pub mod layer;
 pub mod live;
 pub mod pane;
+pub mod phase;
 pub mod volume_look;
 pub mod words;

@@ -2,8 +2,9 @@
 
 use crate::jobs::PathAnswer;
 use crate::jobs::PathCheck;
-use crate::state::Effect;
+use crate::state::core::layer::LayerId;
 use crate::state::core::live::{Live, LiveKey, Order, Pace};
+use crate::state::{Effect, Reading};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -80,4 +81,23 @@ impl RecentExports {
         let name = path.file_name().unwrap_or_default().to_string_lossy();
         self.last.insert(what.to_owned(), name.into_owned());
     }
+}
+
+/// What is opened, and the layers of files.
+#[derive(Clone, Debug)]
+pub enum FilesAction {
+    Open(Vec<PathBuf>),
+    /// Opens a layer's file again, as the user says it is.
+    OpenAs {
+        path: PathBuf,
+        reading: Reading,
+    },
+    /// One of the visits of the folder that was opened last; none of them.
+    OpenVisit(Option<usize>),
+    SaveLayer {
+        layer: LayerId,
+        path: PathBuf,
+    },
+    /// About the path that is typed, in place of the question before.
+    CheckPath(PathCheck),
 }

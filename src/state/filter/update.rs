@@ -10,8 +10,8 @@ use crate::jobs::Slot;
 use crate::solvers::commit::Params;
 use crate::solvers::commit::solver::{Curve, Ended};
 use crate::solvers::tensor_fit;
-use crate::state::action::Phase;
 use crate::state::core::layer::{Content, LayerId};
+use crate::state::core::phase::Phase;
 use crate::state::files::jobs::{SaveValues, SaveVolume, SaveWithValues};
 use crate::state::files::types::RecentExports;
 use crate::state::filter::jobs::{

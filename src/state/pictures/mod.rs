@@ -1,5 +1,6 @@
 //! The feature pictures.
 
+pub(in crate::state) mod actions;
 pub mod jobs;
 mod types;
 pub(in crate::state) mod update;

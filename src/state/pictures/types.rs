@@ -131,3 +131,23 @@ impl Turning {
         )
     }
 }
+
+/// Screenshots and turntables.
+#[derive(Clone, Debug)]
+pub enum PictureAction {
+    Take(Shot),
+    /// The window has room for the next frame of a turn.
+    NextFrame,
+    /// Copies a picture as it would be taken.
+    Copy(Option<Pane>, Look),
+    /// A picture is drawn, and the job of another ticket writes it; or it could not be drawn: a sentence.
+    Taken {
+        ticket: u64,
+        path: PathBuf,
+        writing: Result<u64, String>,
+    },
+    /// A picture was not drawn to its end, because the user stopped it.
+    Cancelled {
+        ticket: u64,
+    },
+}

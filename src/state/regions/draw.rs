@@ -2,7 +2,7 @@
 
 use crate::data::region::RegionId;
 use crate::data::{Mask, Outline, Region, Role, Shape, Stroke};
-use crate::state::action::Phase;
+use crate::state::core::phase::Phase;
 use crate::state::regions::drawing::{canvas, drawn, grid, layer_on};
 use crate::state::session::{Severity, TourStep};
 use crate::state::{Effect, State, Tool, regions, track};

@@ -3,9 +3,9 @@
 use crate::data::region::RegionId;
 use crate::data::{DataId, Mask, Region, Role, Shape, VolumeKind};
 use crate::solvers::region::{Combine, LabelCount};
-use crate::state::action::Phase;
 use crate::state::core::colours::CATEGORIES;
 use crate::state::core::layer::{LayerId, grid_of};
+use crate::state::core::phase::Phase;
 use crate::state::core::words::count;
 use crate::state::regions::draw::wanted_role;
 use crate::state::regions::drawing::{canvas, drawn};

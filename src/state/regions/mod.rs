@@ -2,6 +2,7 @@
 
 use crate::data::Role;
 
+pub(in crate::state) mod actions;
 pub(in crate::state) mod changes;
 pub(in crate::state) mod draw;
 pub mod drawing;

@@ -1,11 +1,13 @@
 //! A region that is being made by computation: what is set, and what of it is there. It follows its
 //! controls; the tool in the hand says which.
 
+use crate::data::Outline;
 use crate::data::region::RegionId;
-use crate::data::{DataId, Shape};
-use crate::solvers::region::{Change, Combine, Numbers};
-use crate::state::{Layer, LayerId};
+use crate::data::{DataId, Role, Shape, Stroke};
+use crate::solvers::region::{Change, Combine, LabelCount, Numbers};
+use crate::state::{Drawing, Layer, LayerId, Phase, RegionsChange};
 use glam::DVec3;
+use std::path::PathBuf;
 use std::sync::Arc;
 
 /// What a region is made of; plain values, compared to see whether anything changed.
@@ -85,4 +87,85 @@ pub fn region_name(layer: &Layer, number: i64) -> String {
     let known = u32::try_from(number).ok().zip(table);
     let name = known.and_then(|(number, table)| table.name(number));
     name.map_or_else(|| format!("{} {number}", layer.name), str::to_owned)
+}
+
+/// Changes of one region, or of their list.
+#[derive(Clone, Debug)]
+pub enum RegionAction {
+    Save {
+        region: RegionId,
+        path: PathBuf,
+    },
+    Place {
+        role: Role,
+        shape: Shape,
+    },
+    FromLayer {
+        layer: LayerId,
+        role: Role,
+    },
+    Select(Option<RegionId>),
+    SetShape {
+        region: RegionId,
+        shape: Shape,
+        phase: Phase,
+    },
+    SetRole {
+        region: RegionId,
+        role: Role,
+    },
+    Rename {
+        region: RegionId,
+        name: String,
+    },
+    SetColour {
+        region: RegionId,
+        colour: Option<[u8; 3]>,
+    },
+    Toggle(RegionId),
+    Delete(RegionId),
+    /// The same with several, as one step.
+    ChangeSeveral {
+        regions: Vec<RegionId>,
+        change: RegionsChange,
+    },
+    /// To another place in the list, counted from the top.
+    Move {
+        region: RegionId,
+        to: usize,
+    },
+    Duplicate(RegionId),
+    /// All of them: one label map, or a mask each.
+    SaveAll {
+        path: PathBuf,
+        as_labels: bool,
+    },
+    Make {
+        source: Source,
+        phase: Phase,
+    },
+    /// Shows the labels of a label map.
+    CountLabels(LayerId),
+    FromLabels {
+        labels: Vec<LabelCount>,
+        role: Role,
+    },
+    SetDrawing(Drawing),
+    /// Which region the next stroke goes into; `None`: a new one of this role.
+    DrawInto {
+        region: Option<RegionId>,
+        role: Role,
+    },
+    /// A piece of the brush's way.
+    Stroke {
+        stroke: Stroke,
+        erase: bool,
+        /// The button has just gone down.
+        begins: bool,
+        phase: Phase,
+    },
+    DrawOutline {
+        outline: Outline,
+        erase: bool,
+    },
 }

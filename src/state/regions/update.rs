@@ -2,9 +2,9 @@
 
 use crate::data::region::RegionId;
 use crate::data::{Region, Role, Shape};
-use crate::state::action::Phase;
 use crate::state::core::colours::role_rgb;
 use crate::state::core::layer::{Content, LayerId, grid_of};
+use crate::state::core::phase::Phase;
 use crate::state::core::words::count;
 use crate::state::edit::edit;
 use crate::state::regions::drawing::canvas;

@@ -144,3 +144,20 @@ pub fn toggle(state: &mut State) {
     let with = last.filter(|_| state.session.comparing.is_none());
     compare(state, with);
 }
+
+/// Snapshots of the document, and comparison with one.
+#[derive(Clone, Debug)]
+pub enum SnapshotAction {
+    Take,
+    /// Counted from the oldest.
+    Rename {
+        number: usize,
+        name: String,
+    },
+    /// With the snapshot of this number, counted from the oldest; `None`: no more.
+    Compare(Option<usize>),
+    /// Compares with the last snapshot, or no more.
+    ToggleComparing,
+    /// A share of the pane's width.
+    MoveDivider(f32),
+}

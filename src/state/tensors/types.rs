@@ -1,7 +1,10 @@
 //! The inputs of a tensor fit and of its bootstrap.
 
+use crate::data::TensorLayout;
+use crate::data::axis_change::AxisChange;
 use crate::data::{DataId, Gradients, Mask, Volume};
 use crate::solvers::tensor_fit::{self, Residuals};
+use crate::state::core::layer::LayerId;
 use std::sync::{Arc, OnceLock};
 
 /// Everything a fit depends on; a result is used only where its key still matches.
@@ -27,4 +30,27 @@ pub struct BootstrapInput {
     pub mask: Mask,
     pub params: tensor_fit::Params,
     pub residuals: ResidualCache,
+}
+
+/// The fit, its mask, and checks of its input.
+#[derive(Clone, Debug)]
+pub enum TensorAction {
+    /// Compares all ways to exchange and flip the axes of the scan's gradients.
+    CheckGradients,
+    /// Reads the six volumes of a layer as tensors in every known way.
+    CompareOrders(LayerId),
+    /// Says how a layer holds tensors; `None`: it holds none.
+    ReadAs {
+        layer: LayerId,
+        layout: Option<TensorLayout>,
+    },
+    /// Exchanges and flips axes of the scan's gradients.
+    TurnGradients(AxisChange),
+    SetFit {
+        params: tensor_fit::Params,
+    },
+    /// The layer that the fit is within; `None`: a mask found from the scan.
+    SetMask(Option<LayerId>),
+    /// The file beside the scan that seems to be its brain mask.
+    TakeOfferedMask,
 }

@@ -1,5 +1,6 @@
 //! The feature track.
 
+pub(in crate::state) mod actions;
 pub(in crate::state) mod changes;
 pub(in crate::state) mod follow;
 pub mod jobs;

@@ -3,7 +3,7 @@
 use crate::data::{DataId, Tractogram};
 use crate::solvers::curves::Seeding;
 use crate::solvers::geodesic::{Cut, RayMetric};
-use crate::state::action::Phase;
+use crate::state::core::phase::Phase;
 use crate::state::document::{Rays, Tensors};
 use crate::state::edit::edit;
 use crate::state::recipe::MediumRecipe;

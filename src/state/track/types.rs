@@ -1,7 +1,12 @@
 //! How the whole brain is tracked: what differs from the streamlines of regions.
 
 use crate::solvers::curves::{self, MAX_SEEDS, Seeding};
+use crate::solvers::geodesic::Rays;
+use crate::state::core::display::Display;
+use crate::state::core::layer::LayerId;
+use crate::state::{Method, Phase};
 use serde::{Deserialize, Serialize};
+use std::path::PathBuf;
 
 #[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
 #[serde(default)]
@@ -45,4 +50,37 @@ impl WholeBrain {
             ..track.clone()
         }
     }
+}
+
+/// Streamlines and rays of the regions, and of the whole brain.
+#[derive(Clone, Debug)]
+pub enum TrackAction {
+    Save {
+        layer: Option<LayerId>,
+        path: PathBuf,
+    },
+    SetStreamlines {
+        params: curves::Params,
+        phase: Phase,
+    },
+    SetMethod(Method),
+    SetRays {
+        rays: Rays,
+        phase: Phase,
+    },
+    /// How the live result is shown.
+    SetDisplay {
+        display: Display,
+        phase: Phase,
+    },
+    /// How many seeds the whole brain has, and whether regions decide what is kept.
+    SetWholeBrain {
+        whole_brain: WholeBrain,
+        phase: Phase,
+    },
+    /// Tracks from the whole mask: not live, since it takes long.
+    WholeBrain,
+    /// Asks again for the live result of the document as it is, after it was stopped.
+    Repeat,
+    Keep,
 }

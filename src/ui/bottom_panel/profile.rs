@@ -10,7 +10,7 @@ use crate::data::Tractogram;
 use crate::solvers::tractogram::profile::{Profile, Sense as Way, Track};
 use crate::state::core::words::counted;
 use crate::state::streamlines::{Column, ProfileSettings};
-use crate::state::{Action, BundleAction, State};
+use crate::state::{Action, BundleAction, State, ViewAction};
 use crate::ui::forms::display::{segment_row, select_row};
 use egui::{Color32, Mesh, Rect, Role, Sense, Shape, Stroke, Ui, WidgetInfo, pos2, vec2};
 
@@ -269,7 +269,7 @@ fn plot(
     paint::centre(&painter, plate, &label, font, p.t1);
     if response.clicked() {
         let at = glam::Vec3::from(profile.centre[node]).as_dvec3();
-        actions.push(Action::MoveCrosshair(at));
+        actions.push(Action::View(ViewAction::MoveCrosshair(at)));
     }
     response.on_hover_cursor(egui::CursorIcon::Crosshair);
 }

@@ -9,7 +9,7 @@ use crate::data::{Role as RegionRole, Tractogram};
 use crate::solvers::curves::StopReason;
 use crate::solvers::tractogram::selection::PointStatistic;
 use crate::state::streamlines::{Column, How, Limit, StreamlineRules, TableView};
-use crate::state::{Action, BundleAction, Content, Layer, Phase, State};
+use crate::state::{Action, BundleAction, Content, Layer, Phase, State, ViewAction};
 use egui::{Key, Rect, Role, Sense, Ui, WidgetInfo, pos2, vec2};
 use std::sync::Arc;
 
@@ -356,7 +356,7 @@ fn rows(
         let points = lines.streamline(line as usize);
         if let Some(middle) = points.get(points.len() / 2) {
             let middle = glam::Vec3::from(*middle).as_dvec3();
-            actions.push(Action::MoveCrosshair(middle));
+            actions.push(Action::View(ViewAction::MoveCrosshair(middle)));
         }
         return;
     }

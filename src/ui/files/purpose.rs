@@ -9,8 +9,9 @@ use crate::state::segment::SegmentFile;
 use crate::state::streamlines::Drawer;
 use crate::state::update::is_session;
 use crate::state::{
-    Action, BundleAction, Content, LayerId, Look, Pane, SaveLabels, SaveMasks, SegmentAction,
-    SessionAction, Shot, State, Turn, UnsavedAction, Values,
+    Action, AlignmentAction, BundleAction, Content, FilesAction, LayerId, Look, Pane,
+    PictureAction, RegionAction, SaveLabels, SaveMasks, SegmentAction, SessionAction, Shot, State,
+    TrackAction, Turn, UnsavedAction, Values,
 };
 use crate::ui::format;
 use std::path::{Path, PathBuf};
@@ -372,7 +373,7 @@ impl PathPurpose {
             return None;
         }
         if self == Self::Open {
-            return Some(Action::Open(paths));
+            return Some(Action::Files(FilesAction::Open(paths)));
         }
         let path = self.named(&paths.swap_remove(0));
         Some(match self {
@@ -383,19 +384,25 @@ impl PathPurpose {
             }
             Self::Locate { index, .. } => Action::Session(SessionAction::Relocate { index, path }),
             Self::Absent(layer, _) => Action::Session(SessionAction::Restore { layer, path }),
-            Self::Affine { layer } => Action::ApplyAffine { layer, path },
-            Self::Tracks { layer, .. } => Action::SaveTracks { layer, path },
-            Self::Layer { layer, .. } => Action::SaveLayer { layer, path },
+            Self::Affine { layer } => {
+                Action::Alignment(AlignmentAction::ApplyAffine { layer, path })
+            }
+            Self::Tracks { layer, .. } => Action::Track(TrackAction::Save { layer, path }),
+            Self::Layer { layer, .. } => Action::Files(FilesAction::SaveLayer { layer, path }),
             Self::Pathway { of, what } => Action::Pathway(PathwayAction::Save { of, what, path }),
             Self::Segment(what) => Action::Segment(SegmentAction::Save { what, path }),
             Self::Filter(what, _) => Action::Filter(FilterAction::Save { what, path }),
             Self::Scheme => Action::Filter(FilterAction::ReadScheme(path)),
-            Self::Region(region) => Action::SaveRegion { region, path },
-            Self::Regions { as_labels, .. } => Action::SaveRegions { path, as_labels },
+            Self::Region(region) => Action::Region(RegionAction::Save { region, path }),
+            Self::Regions { as_labels, .. } => {
+                Action::Region(RegionAction::SaveAll { path, as_labels })
+            }
             Self::Csv(Drawer::Table) => Action::Bundle(BundleAction::SaveTable(path)),
             Self::Csv(Drawer::Profile) => Action::Bundle(BundleAction::SaveProfile(path)),
             Self::Csv(Drawer::Matrix) => Action::Bundle(BundleAction::SaveMatrix(path)),
-            Self::Screenshot { pane, look } => Action::Screenshot(Shot { pane, path, look }),
+            Self::Screenshot { pane, look } => {
+                Action::Picture(PictureAction::Take(Shot { pane, path, look }))
+            }
         })
     }
 }

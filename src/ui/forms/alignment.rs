@@ -4,7 +4,9 @@ use super::parameters::{self, Rows};
 use crate::state::alignment::Nudge;
 use crate::state::alignment::jobs::ALIGN;
 use crate::state::update::fixed_name;
-use crate::state::{Action, Content, Display, Layer, Phase, Severity, State};
+use crate::state::{
+    Action, AlignmentAction, Content, Display, Layer, LayerAction, Phase, Severity, State,
+};
 use crate::ui::files::{PathPurpose, Place};
 use crate::ui::theme::{self, space};
 use crate::ui::widgets::button::{Button, IconButton};
@@ -45,11 +47,11 @@ pub fn show(
                 visible: true,
                 ..layer.display.clone()
             };
-            actions.push(Action::SetDisplay {
+            actions.push(Action::Layer(LayerAction::SetDisplay {
                 layer: layer.id,
                 display,
                 phase: Phase::Done,
-            });
+            }));
         }
     }
     let (low, high) = original.bounds().unwrap_or((DVec3::ZERO, DVec3::ZERO));
@@ -62,11 +64,11 @@ pub fn show(
                     true => DAffine3::IDENTITY,
                     false => nudge.about(centre),
                 };
-                actions.push(Action::ShiftLayer {
+                actions.push(Action::Alignment(AlignmentAction::Shift {
                     layer: layer.id,
                     by,
                     phase,
-                });
+                }));
             }
         }
         None => rows::hint(
@@ -97,7 +99,7 @@ pub fn show(
     place.min.y += 4.0;
     let (responses, _) = panels::button_row(ui, place, buttons);
     if responses[0].clicked() {
-        actions.push(Action::AlignLayer(layer.id));
+        actions.push(Action::Alignment(AlignmentAction::Align(layer.id)));
     }
     if responses[1].clicked() {
         let purpose = PathPurpose::Affine { layer: layer.id };
@@ -107,11 +109,11 @@ pub fn show(
         .side(24.0)
         .disabled(by == DAffine3::IDENTITY);
     if reset.show_right(ui, place).clicked() {
-        actions.push(Action::ShiftLayer {
+        actions.push(Action::Alignment(AlignmentAction::Shift {
             layer: layer.id,
             by: DAffine3::IDENTITY,
             phase: Phase::Done,
-        });
+        }));
     }
 }
 

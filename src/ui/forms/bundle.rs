@@ -6,7 +6,7 @@ use crate::data::{DataId, Tractogram};
 use crate::solvers::curves::StopReason;
 use crate::solvers::tractogram::selection::PointStatistic;
 use crate::state::streamlines::{Column, ColumnKey, Drawer, Limit, RegionRule, StreamlineRules};
-use crate::state::{Action, BundleAction, Layer, LayerId, Phase, State, Tool};
+use crate::state::{Action, BundleAction, Layer, LayerId, Phase, State, Tool, ViewAction};
 use crate::ui::theme::{self, size, space};
 use crate::ui::widgets::button::{Button, segmented};
 use crate::ui::widgets::slider::{self, Change, Columns, RangeRow, Scale, SliderRow};
@@ -81,7 +81,7 @@ fn chosen(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
     let text = ["Off", "On"];
     if let Some(i) = segmented(ui, columns.wide, "Choose", &text, usize::from(picking)) {
         let tool = if i == 1 { Tool::Pick } else { Tool::Crosshair };
-        actions.push(Action::SetTool(tool));
+        actions.push(Action::View(ViewAction::SetTool(tool)));
     }
     let act = |action| Action::Bundle(action);
     let Some(chosen) = state.chosen() else {

@@ -8,13 +8,12 @@ mod results;
 
 use crate::state::filter::jobs::FIT_WEIGHTS;
 use crate::state::filter::{FilterAction, FilterFile};
-use crate::state::{Action, Severity, State};
+use crate::state::{Action, DeviceAction, Severity, State, TrackAction};
 use crate::ui::files::{PathPurpose, Place, suggestion};
-use crate::ui::theme;
 use crate::ui::widgets::button::Button;
 use crate::ui::widgets::note::{Note, NoteResponse};
 use crate::ui::widgets::{menu, section};
-use crate::ui::{Memory, icons, panels};
+use crate::ui::{Memory, icons, panels, theme};
 use egui::{Rect, Ui, vec2};
 pub use progress::expected_end;
 
@@ -70,7 +69,7 @@ fn refusals(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
         if note.show(ui) == Some(NoteResponse::Taken) {
             match live {
                 true => act(actions, FilterAction::TakeLive),
-                false => actions.push(Action::TrackWholeBrain),
+                false => actions.push(Action::Track(TrackAction::WholeBrain)),
             }
         }
         return;
@@ -92,7 +91,7 @@ fn refusals(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
             note = note.action(panels::ON_CPU);
         }
         if note.show(ui) == Some(NoteResponse::Taken) {
-            actions.push(Action::RunOnCpu);
+            actions.push(Action::Device(DeviceAction::RunOnCpu));
         }
     }
 }

@@ -7,7 +7,8 @@ use crate::state::core::display::{self, LineColouring};
 use crate::state::filter::WEIGHT;
 use crate::state::origin::Origin;
 use crate::state::{
-    Action, Content, Display, Layer, Pane, Phase, Reading, Slab, Space, State, View,
+    Action, Content, Display, FilesAction, Layer, LayerAction, Pane, Phase, Reading, Slab, Space,
+    State, View, ViewAction,
 };
 use crate::ui::Memory;
 use crate::ui::theme::{self, space};
@@ -76,11 +77,11 @@ pub fn controls(
     actions: &mut Vec<Action>,
 ) {
     let mut set = |display: Display, phase: Phase| {
-        actions.push(Action::SetDisplay {
+        actions.push(Action::Layer(LayerAction::SetDisplay {
             layer: layer.id,
             display,
             phase,
-        });
+        }));
     };
     let d = &layer.display;
     match &layer.content {
@@ -188,13 +189,13 @@ fn file_space(ui: &mut Ui, state: &State, layer: &Layer, actions: &mut Vec<Actio
     let help = "The file does not say which way its axes run. If left and right are exchanged, choose \
                 the other";
     if let Some(i) = segment_row(ui, "Axes in the file", help, &text, now) {
-        actions.push(Action::OpenAs {
+        actions.push(Action::Files(FilesAction::OpenAs {
             path: file.clone(),
             reading: Reading {
                 vtk_space: Some(Space::ALL[i]),
                 ..reading.clone()
             },
-        });
+        }));
     }
 }
 
@@ -350,9 +351,9 @@ pub fn slab(ui: &mut Ui, view: &View, actions: &mut Vec<Action>) {
     let thickness_mm = view.slab.map_or(Slab::DEFAULT_MM, |s| s.thickness_mm);
     if let Some(i) = segment_row(ui, "Lines in 3-D", help, &text, chosen.map_or(0, |i| i + 1)) {
         let pane = i.checked_sub(1).map(|i| PANES[i]);
-        actions.push(Action::CutToSlab(
+        actions.push(Action::View(ViewAction::CutToSlab(
             pane.map(|pane| Slab { pane, thickness_mm }),
-        ));
+        )));
     }
     if let Some(slab) = view.slab {
         let row = SliderRow::new("Thickness", thickness_mm, 1.0..=60.0)
@@ -361,10 +362,10 @@ pub fn slab(ui: &mut Ui, view: &View, actions: &mut Vec<Action>) {
             .decimals(1)
             .unit("mm");
         if let Some((thickness_mm, _)) = row.value(ui) {
-            actions.push(Action::CutToSlab(Some(Slab {
+            actions.push(Action::View(ViewAction::CutToSlab(Some(Slab {
                 thickness_mm,
                 ..slab
-            })));
+            }))));
         }
     }
 }

@@ -9,11 +9,10 @@ use super::walk;
 use crate::parameters::Parameters as _;
 use crate::solvers::curves::{self, Interpolation};
 use crate::solvers::geodesic::{Form, Params, Precision, SharpeningParts};
-use crate::state::{Action, Phase, Rays, Severity, State};
-use crate::ui::theme;
+use crate::state::{Action, Phase, Rays, Severity, State, TrackAction};
 use crate::ui::widgets::note::Note;
 use crate::ui::widgets::section;
-use crate::ui::{Memory, panels};
+use crate::ui::{Memory, panels, theme};
 use egui::Ui;
 pub use kinds::Kinds;
 
@@ -40,7 +39,9 @@ pub fn controls(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut V
         cut: rays.cut,
         ..state.session.settings.rays()
     };
-    let mut set = |rays: Rays, phase: Phase| actions.push(Action::SetRays { rays, phase });
+    let mut set = |rays: Rays, phase: Phase| {
+        actions.push(Action::Track(TrackAction::SetRays { rays, phase }))
+    };
     if walk::reset(ui, place, *rays == defaults) {
         set(defaults.clone(), Phase::Done);
     }

@@ -4,7 +4,7 @@ use super::display::select_row;
 use crate::scene;
 use crate::scene::draw_list::{GlyphShape, TensorGlyphs};
 use crate::state::core::glyph_look::{GlyphLook, GlyphPlace};
-use crate::state::{Action, State};
+use crate::state::{Action, State, ViewAction};
 use crate::ui::widgets::slider::SliderRow;
 use crate::ui::widgets::{menu, rows, section};
 use crate::ui::{Memory, format};
@@ -31,7 +31,7 @@ pub fn show(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<A
         return;
     }
     let look = state.view.glyphs;
-    let mut set = |look: GlyphLook| actions.push(Action::SetGlyphs(look));
+    let mut set = |look: GlyphLook| actions.push(Action::View(ViewAction::SetGlyphs(look)));
     let now = look.shown.then_some(look.shape);
     let help = "A glyph for each tensor. Superquadrics have edges where ellipsoids look alike from some sides";
     let word = SHAPES.iter().find(|s| s.1 == now).map_or("", |s| s.0);

@@ -6,8 +6,6 @@ mod plot;
 mod results;
 mod speeds;
 
-pub use results::{STARTING, rate};
-
 use super::display::{extent, select_row, short_unit};
 use super::parameters::{self, Rows};
 use super::walk;
@@ -19,7 +17,9 @@ use crate::state::segment::{
     CANNOT_SEGMENT, RangeDoubt, SegmentAction, SegmentFile, SegmentSettings, Standing, Start,
     scalar,
 };
-use crate::state::{Action, Content, LayerId, Message, Phase, RunControl, Severity, State, Tool};
+use crate::state::{
+    Action, Content, LayerId, Message, Phase, RunControl, Severity, State, Tool, ViewAction,
+};
 use crate::ui::files::{PathPurpose, Place, suggestion};
 use crate::ui::theme::{self, size, space};
 use crate::ui::widgets::band::BandHistogram;
@@ -29,6 +29,8 @@ use crate::ui::widgets::slider::SliderRow;
 use crate::ui::widgets::{anchor, menu, paint, rows, section};
 use crate::ui::{Memory, format, icons, panels};
 use egui::{Color32, Rangef, Rect, Sense, Ui, pos2, vec2};
+pub use results::{STARTING, rate};
+
 pub use results::show as results;
 
 /// Bars within the tolerance.
@@ -155,7 +157,9 @@ fn start(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
         },
     );
     if matches!(from, From::Spheres) {
-        actions.push(Action::SetTool(Tool::Sphere { add: true }));
+        actions.push(Action::View(ViewAction::SetTool(Tool::Sphere {
+            add: true,
+        })));
     }
 }
 
@@ -352,11 +356,11 @@ fn tools(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
     let now = tools.iter().position(|t| *t == state.view.tool);
     if let Some(i) = toggled(ui, row, "Tool", &text, now) {
         let off = now == Some(i);
-        actions.push(Action::SetTool(if off {
+        actions.push(Action::View(ViewAction::SetTool(if off {
             Tool::Crosshair
         } else {
             tools[i]
-        }));
+        })));
     }
     let active = match state.view.tool {
         Tool::Sample => SAMPLES,

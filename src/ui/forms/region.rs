@@ -7,7 +7,7 @@ use crate::data::Role;
 use crate::state::regions::drawing::{
     LEAST_RADIUS_MM, MOST_RADIUS_MM, canvas, drawn, grid, layer_on, measured,
 };
-use crate::state::{Action, Drawing, State, Tool};
+use crate::state::{Action, Drawing, RegionAction, State, Tool, ViewAction};
 use crate::ui::theme::space;
 use crate::ui::widgets::button::segmented;
 use crate::ui::widgets::slider::{Change, SliderRow};
@@ -51,7 +51,8 @@ fn draw(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
     tools(ui, state, actions);
     into(ui, state, actions);
     let drawing = &state.view.drawing;
-    let mut set = |drawing: Drawing| actions.push(Action::SetDrawing(drawing));
+    let mut set =
+        |drawing: Drawing| actions.push(Action::Region(RegionAction::SetDrawing(drawing)));
     match state.view.tool {
         Tool::Brush => brush(ui, drawing, &mut set),
         Tool::Fill => making::fill(ui, state, actions),
@@ -64,10 +65,10 @@ fn draw(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
     };
     let now = usize::from(drawing.erase);
     if let Some(i) = segment_row(ui, "Left button", help, &sides, now) {
-        actions.push(Action::SetDrawing(Drawing {
+        actions.push(Action::Region(RegionAction::SetDrawing(Drawing {
             erase: i == 1,
             ..drawing.clone()
-        }));
+        })));
     }
     ui.add_space(6.0);
     rows::hint(ui, &where_on(state));
@@ -84,7 +85,7 @@ fn tools(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
     let text = TOOLS.map(|t| t.1);
     let now = TOOLS.iter().position(|t| t.0 == state.view.tool);
     if let Some(i) = segmented(ui, row, "Drawing tool", &text, now.unwrap_or(0)) {
-        actions.push(Action::SetTool(TOOLS[i].0));
+        actions.push(Action::View(ViewAction::SetTool(TOOLS[i].0)));
     }
 }
 
@@ -115,7 +116,7 @@ fn into(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
         chosen
     });
     if let Some((region, role)) = chosen {
-        actions.push(Action::DrawInto { region, role });
+        actions.push(Action::Region(RegionAction::DrawInto { region, role }));
     }
 }
 

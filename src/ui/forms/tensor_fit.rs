@@ -15,7 +15,7 @@ use crate::solvers::tensor_fit::{self, Params};
 use crate::state::core::words::counted;
 use crate::state::origin::{Computed, Origin};
 use crate::state::tensors::mask_text;
-use crate::state::{Action, Content, Layer, Look, Severity, State};
+use crate::state::{Action, Content, Layer, LayerAction, Look, Severity, State, TensorAction};
 use crate::ui::files::{PathPurpose, Place, suggestion};
 use crate::ui::widgets::button::{Button, IconButton};
 use crate::ui::widgets::note::{Note, NoteResponse};
@@ -120,7 +120,7 @@ fn offered_mask(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
     let p = theme::palette(ui.style());
     let note = Note::new(p, Severity::Information, &text).action("Use this mask");
     if note.show(ui) == Some(NoteResponse::Taken) {
-        actions.push(Action::TakeOfferedMask);
+        actions.push(Action::Tensors(TensorAction::TakeOfferedMask));
     }
 }
 
@@ -222,7 +222,7 @@ fn show_list(ui: &mut Ui, state: &State, layer: &Layer, actions: &mut Vec<Action
         }
         chosen
     });
-    actions.extend(chosen.map(Action::ShowOnly));
+    actions.extend(chosen.map(|layer| Action::Layer(LayerAction::ShowOnly(layer))));
 }
 
 /// Method and volumes of the fit.
@@ -264,7 +264,7 @@ fn fit(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<Action
 /// How the signal becomes tensors, and which volumes take part.
 fn method(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
     let params = &state.document.fit;
-    let mut set = |params: Params| actions.push(Action::SetFit { params });
+    let mut set = |params: Params| actions.push(Action::Tensors(TensorAction::SetFit { params }));
     let defaults = Params::defaults();
     parameters::rows(
         ui,
@@ -335,7 +335,7 @@ fn fit_mask(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
         }
         chosen
     });
-    actions.extend(chosen.map(Action::SetFitMask));
+    actions.extend(chosen.map(|layer| Action::Tensors(TensorAction::SetMask(layer))));
 }
 
 /// What the panel's layer is exported as.

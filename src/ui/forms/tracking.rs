@@ -15,7 +15,8 @@ use crate::state::recipe::Source;
 use crate::state::tensors::jobs::fit::FIT;
 use crate::state::tensors::mask_text;
 use crate::state::{
-    Action, CurveResult, Document, Method, Phase, Severity, Slot, Standing, State, Tool,
+    Action, CurveResult, Document, Method, Phase, RegionAction, Severity, Slot, Standing, State,
+    Tool, TrackAction, ViewAction,
 };
 use crate::ui::files::{PathPurpose, Place};
 use crate::ui::theme::{self, space};
@@ -55,7 +56,7 @@ fn method(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
         .unwrap_or(0);
     let chosen = segmented(ui, place, "Method", &text, now);
     if let Some(i) = chosen.filter(|&i| i != now) {
-        actions.push(Action::SetMethod(Method::ALL[i]));
+        actions.push(Action::Track(TrackAction::SetMethod(Method::ALL[i])));
     }
 }
 
@@ -89,7 +90,7 @@ pub(super) fn inputs(
             let place = Rect::from_min_size(pos2(left, row.top()), vec2(half, space::ROW));
             let selected = state.session.selected_region == Some(chip.id);
             if region::chip(ui, place, chip, selected).clicked() {
-                actions.push(Action::SelectRegion(Some(chip.id)));
+                actions.push(Action::Region(RegionAction::Select(Some(chip.id))));
             }
         }
     }
@@ -152,7 +153,11 @@ pub(super) fn remarks(
             note = note.action("Show it");
         }
         if note.show(ui) == Some(NoteResponse::Taken) {
-            actions.extend(remark.outside_at.map(Action::MoveCrosshair));
+            actions.extend(
+                remark
+                    .outside_at
+                    .map(|world| Action::View(ViewAction::MoveCrosshair(world))),
+            );
         }
     }
     if remarks.len() > REMARKS {
@@ -254,7 +259,7 @@ fn region_wanted(ui: &mut Ui, state: &State, role: Role, actions: &mut Vec<Actio
     }
     let note = Note::new(p, Severity::Information, text).action(word);
     if note.show(ui) == Some(NoteResponse::Taken) {
-        actions.push(Action::SetTool(tool));
+        actions.push(Action::View(ViewAction::SetTool(tool)));
     }
 }
 
@@ -262,7 +267,9 @@ fn controls(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<A
     let place = section::head(ui, "Controls");
     let default_value = state.session.settings.track();
     let params = &state.document.track;
-    let mut set = |params: Params, phase: Phase| actions.push(Action::SetTrack { params, phase });
+    let mut set = |params: Params, phase: Phase| {
+        actions.push(Action::Track(TrackAction::SetStreamlines { params, phase }))
+    };
     if walk::reset(ui, place, *params == default_value) {
         set(default_value.clone(), Phase::Done);
     }
@@ -328,7 +335,7 @@ pub fn foot(
     ];
     let (responses, end) = panels::button_row(ui, place, buttons);
     if responses[0].clicked() {
-        actions.push(Action::KeepTracks);
+        actions.push(Action::Track(TrackAction::Keep));
     }
     if responses[1].clicked() {
         let above = Place::Above(place.right_top() - vec2(0.0, 20.0));

@@ -6,7 +6,7 @@ use crate::data::appearance::ColourMap;
 use crate::scene::draw_list::{Colours, CutPlane, Transfer};
 use crate::scene::volume_of;
 use crate::state::core::volume_look::{Cut, VolumeLook, VolumeStyle};
-use crate::state::{Action, Display, Layer, Phase, State};
+use crate::state::{Action, Display, Layer, LayerAction, Phase, State};
 use crate::ui::widgets::slider::{Change, SliderRow};
 use crate::ui::widgets::transfer::TransferEditor;
 use crate::ui::widgets::{menu, section};
@@ -39,14 +39,14 @@ pub fn show(
     let default_value = || VolumeLook::of(volume, display.window);
     let look = display.volume.clone().unwrap_or_else(default_value);
     let mut set = |look: VolumeLook, phase: Phase| {
-        actions.push(Action::SetDisplay {
+        actions.push(Action::Layer(LayerAction::SetDisplay {
             layer: layer.id,
             display: Display {
                 volume: Some(look),
                 ..display.clone()
             },
             phase,
-        });
+        }));
     };
     let text = ["Off", "Cloud", "Surface"];
     let styles = [

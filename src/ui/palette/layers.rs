@@ -5,7 +5,9 @@ use super::{Entry, Run};
 use crate::scene::volume_of;
 use crate::state::core::volume_look::{VolumeLook, VolumeStyle};
 use crate::state::density::Wanted;
-use crate::state::{Action, Content, Display, Document, Layer, LayerId, Phase, Recipe, State};
+use crate::state::{
+    Action, Content, Display, Document, Layer, LayerAction, LayerId, Phase, Recipe, State,
+};
 
 pub(super) fn entries(state: &State) -> Vec<Entry> {
     let document = &state.document;
@@ -38,11 +40,11 @@ fn of_layer(document: &Document, layer: &Layer) -> Vec<Entry> {
         visible: !visible,
         ..layer.display.clone()
     };
-    let set = Action::SetDisplay {
+    let set = Action::Layer(LayerAction::SetDisplay {
         layer: id,
         display,
         phase: Phase::Done,
-    };
+    });
     let mut all = vec![entry(
         format!("{} layer {name}", if visible { "Hide" } else { "Show" }),
         set,
@@ -50,13 +52,13 @@ fn of_layer(document: &Document, layer: &Layer) -> Vec<Entry> {
     if matches!(layer.content, Content::Scan { .. } | Content::Image(_)) {
         all.push(entry(
             format!("Show only layer {name}"),
-            Action::ShowOnly(id),
+            Action::Layer(LayerAction::ShowOnly(id)),
         ));
         all.extend(in_scene(layer));
     }
     all.push(entry(
         format!("Select layer {name}"),
-        Action::SelectLayer(Some(id)),
+        Action::Layer(LayerAction::Select(Some(id))),
     ));
     if matches!(&layer.content, Content::Tractogram(t) if !t.is_empty()) {
         let map = density(Some(id));
@@ -71,7 +73,7 @@ fn of_layer(document: &Document, layer: &Layer) -> Vec<Entry> {
     }
     all.push(entry(
         format!("Delete layer {name}"),
-        Action::DeleteLayer(id),
+        Action::Layer(LayerAction::Delete(id)),
     ));
     all
 }
@@ -95,14 +97,14 @@ fn in_scene(layer: &Layer) -> Vec<Entry> {
             style,
             ..look.clone()
         });
-        let set = Action::SetDisplay {
+        let set = Action::Layer(LayerAction::SetDisplay {
             layer: layer.id,
             display: Display {
                 volume,
                 ..display.clone()
             },
             phase: Phase::Done,
-        };
+        });
         entry(format!("{words}: {}", layer.name), set)
     };
     others.map(set).collect()

@@ -3,7 +3,7 @@
 use super::{Entry, Run};
 use crate::data::Role;
 use crate::state::pathways::{PathwayAction, PathwaySettings, Shown, percent_joined};
-use crate::state::{Action, KeptPathway, Phase, State, Task};
+use crate::state::{Action, KeptPathway, Phase, State, Task, ViewAction};
 use crate::ui::format;
 use crate::ui::forms::eikonal::look::SHAPES;
 use crate::ui::forms::glyphs;
@@ -170,7 +170,7 @@ fn of_glyphs(state: &State) -> Vec<Entry> {
         changed.shown = shape.is_some();
         changed.shape = shape.unwrap_or(look.shape);
         let name = format!("Tensor glyphs: {}", word.to_lowercase());
-        entry(name, "", Action::SetGlyphs(changed))
+        entry(name, "", Action::View(ViewAction::SetGlyphs(changed)))
     };
     others.map(one).collect()
 }

@@ -3,7 +3,7 @@
 use super::role_colour;
 use crate::data::region::RegionId;
 use crate::data::{Region, Role};
-use crate::state::{Action, RegionsChange, State};
+use crate::state::{Action, RegionAction, RegionsChange, State};
 use crate::ui::theme::{self, size, space};
 use crate::ui::widgets::button::IconButton;
 use crate::ui::widgets::{field, menu, paint, region, section};
@@ -132,7 +132,10 @@ pub fn bar(ui: &mut Ui, state: &State, several: &[RegionId], actions: &mut Vec<A
     };
     let mut change = |change| {
         let regions = several.to_vec();
-        actions.push(Action::ChangeRegions { regions, change });
+        actions.push(Action::Region(RegionAction::ChangeSeveral {
+            regions,
+            change,
+        }));
     };
     if button(ui, icons::TRASH, "Delete the selected regions").clicked() {
         change(RegionsChange::Delete);
@@ -198,7 +201,10 @@ pub fn context_menu(ui: &mut Ui, state: &State, several: &[RegionId], actions: &
     }
     if let Some(change) = change {
         let regions = several.to_vec();
-        actions.push(Action::ChangeRegions { regions, change });
+        actions.push(Action::Region(RegionAction::ChangeSeveral {
+            regions,
+            change,
+        }));
         ui.close();
     }
 }

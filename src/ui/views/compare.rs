@@ -3,7 +3,7 @@
 
 use super::{Views, slice_paint};
 use crate::state::session::Comparing;
-use crate::state::{Action, Pane, State};
+use crate::state::{Action, Pane, SnapshotAction, State};
 use crate::ui::theme::{self, IN_VIEW, size};
 use crate::ui::widgets::field::{self, Typed};
 use crate::ui::widgets::paint;
@@ -150,7 +150,9 @@ impl Views {
             && let Some(at) = response.interact_pointer_pos()
         {
             let share = (at.x - rect.left()) / rect.width().max(1.0);
-            actions.push(Action::MoveDivider(share.clamp(0.0, 1.0)));
+            actions.push(Action::Snapshot(SnapshotAction::MoveDivider(
+                share.clamp(0.0, 1.0),
+            )));
         }
     }
 
@@ -175,7 +177,7 @@ impl Views {
                 Typed::Going => self.naming = Some((of, name)),
                 Typed::Entered if !name.trim().is_empty() => {
                     let name = name.trim().to_owned();
-                    actions.push(Action::NameSnapshot { number, name });
+                    actions.push(Action::Snapshot(SnapshotAction::Rename { number, name }));
                 }
                 Typed::Entered | Typed::Cancelled => {}
             }

@@ -8,7 +8,7 @@ use crate::state::core::display::{self, Display};
 use crate::state::core::layer::{Content, Layer, LayerId};
 use crate::state::regions::region_radius_mm;
 use crate::state::view::SliceCamera;
-use crate::state::{Action, Document, Pane, Phase, State};
+use crate::state::{Action, Document, LayerAction, Pane, Phase, RegionAction, State};
 use egui::{CursorIcon, PointerButton, Pos2, Response, Ui, Vec2};
 use glam::DVec3;
 use std::sync::Arc;
@@ -173,11 +173,11 @@ pub fn reshape(
     let shape = shape.snapped();
     if !same(&now.shape, &shape) {
         *changed = true;
-        actions.push(Action::SetRegionShape {
+        actions.push(Action::Region(RegionAction::SetShape {
             region,
             shape,
             phase: Phase::Live,
-        });
+        }));
     }
 }
 
@@ -190,33 +190,35 @@ pub fn conclude(state: &State, drag: &Drag, actions: &mut Vec<Action>) {
         Kind::Region { id, .. } => {
             // This frame's own move is already on its way.
             let sent = actions.iter().rev().find_map(|a| match a {
-                Action::SetRegionShape { region, shape, .. } if region == id => Some(shape.clone()),
+                Action::Region(RegionAction::SetShape { region, shape, .. }) if region == id => {
+                    Some(shape.clone())
+                }
                 _ => None,
             });
             let now = || state.document.region(*id).map(|r| (*r.shape).clone());
             if let Some(shape) = sent.or_else(now) {
-                actions.push(Action::SetRegionShape {
+                actions.push(Action::Region(RegionAction::SetShape {
                     region: *id,
                     shape,
                     phase: Phase::Done,
-                });
+                }));
             }
         }
         Kind::Held { number, .. } => spheres::let_go(state, *number, actions),
         Kind::Window { layer, .. } => {
             let sent = actions.iter().rev().find_map(|a| match a {
-                Action::SetDisplay {
+                Action::Layer(LayerAction::SetDisplay {
                     layer: l, display, ..
-                } if l == layer => Some(display.clone()),
+                }) if l == layer => Some(display.clone()),
                 _ => None,
             });
             let now = || state.document.layer(*layer).map(|l| l.display.clone());
             if let Some(display) = sent.or_else(now) {
-                actions.push(Action::SetDisplay {
+                actions.push(Action::Layer(LayerAction::SetDisplay {
                     layer: *layer,
                     display,
                     phase: Phase::Done,
-                });
+                }));
             }
         }
         Kind::Orbit

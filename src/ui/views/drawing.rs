@@ -6,7 +6,7 @@ use super::{Views, annotations, pointer, rings};
 use crate::data::{Outline, Stroke};
 use crate::state::regions::drawing::{drawn, measured};
 use crate::state::regions::types::Source;
-use crate::state::{Action, Pane, Phase, State, Tool};
+use crate::state::{Action, Pane, Phase, RegionAction, State, Tool};
 use crate::ui::format::{fixed, with_unit};
 use crate::ui::theme;
 use egui::{Color32, Event, Key, Modifiers, Painter, PointerButton, Pos2, Shape, Ui, pos2};
@@ -72,19 +72,19 @@ impl Views {
                 let phase = if down { Phase::Live } else { Phase::Done };
                 if path.len() > 1 || begins || !down {
                     let points = path.iter().map(|p| slice.world(*p)).collect();
-                    actions.push(Action::Stroke {
+                    actions.push(Action::Region(RegionAction::Stroke {
                         stroke: self.stroke(slice, points),
                         erase,
                         begins,
                         phase,
-                    });
+                    }));
                 }
             }
             Kind::Rectangle { from, erase } if !down && at.distance(drag.pressed) >= CLICK => {
-                actions.push(Action::DrawOutline {
+                actions.push(Action::Region(RegionAction::DrawOutline {
                     outline: outline(slice, corners(slice, from, slice.world(at))),
                     erase,
-                });
+                }));
             }
             Kind::Fill { erase } if begins => actions.extend(fill(slice, drag.pressed, erase)),
             Kind::Polygon => {
@@ -156,14 +156,14 @@ impl Views {
         let Some((right, down)) = state.view.screen_axes(polygon.pane) else {
             return;
         };
-        actions.push(Action::DrawOutline {
+        actions.push(Action::Region(RegionAction::DrawOutline {
             outline: Outline {
                 points: polygon.points,
                 normal: right.cross(down),
                 thickness_mm: state.view.drawing.thickness_mm,
             },
             erase: state.view.drawing.erase,
-        });
+        }));
     }
 
     fn take_corner_back(&mut self) {
@@ -348,7 +348,7 @@ fn fill(slice: &Slice, at: Pos2, erase: bool) -> Option<Action> {
         erase,
     };
     let phase = Phase::Done;
-    Some(Action::Make { source, phase })
+    Some(Action::Region(RegionAction::Make { source, phase }))
 }
 
 /// Where the pointer went since the last frame, from where it was then.

@@ -5,7 +5,7 @@ use super::drag;
 use super::scene_view::Scene;
 use super::slice_view::Slice;
 use super::{Views, pane_widget};
-use crate::state::{Action, Pane, Phase, State, Tool};
+use crate::state::{Action, Pane, Phase, RegionAction, State, Tool, ViewAction};
 use egui::{EventFilter, Key, Modifiers, PointerButton, Ui};
 use glam::DVec3;
 
@@ -80,10 +80,10 @@ impl Views {
                 if (right, down, steps) != (0, 0, 0) {
                     let turn = |by: i32| f64::from(by) * TURN;
                     let camera = state.view.camera.orbited(turn(right), turn(down));
-                    actions.push(Action::SetCamera {
+                    actions.push(Action::View(ViewAction::SetCamera {
                         camera: camera.zoomed(STEP.powi(steps)),
                         phase: Phase::Done,
-                    });
+                    }));
                 }
             }
         }
@@ -110,7 +110,7 @@ impl Views {
         let centre = scene.state.view.crosshair;
         if let Tool::Place { role, cube } = scene.state.view.tool {
             let shape = drag::new_shape(role, cube, centre, None);
-            actions.push(Action::PlaceRegion { role, shape });
+            actions.push(Action::Region(RegionAction::Place { role, shape }));
         } else if scene.state.view.tool == Tool::Brush {
             actions.push(scene.dab(centre));
         } else if let Some(at) = scene.screen(centre) {
@@ -122,7 +122,7 @@ impl Views {
 /// From slice to slice.
 fn step(pane: Pane, steps: i32, actions: &mut Vec<Action>) {
     if steps != 0 {
-        actions.push(Action::StepSlice { pane, steps });
+        actions.push(Action::View(ViewAction::StepSlice { pane, steps }));
     }
 }
 

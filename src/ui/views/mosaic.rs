@@ -4,10 +4,11 @@ use super::cut::{Cut, to_world};
 use super::slice_view::Slice;
 use super::{Views, annotations, fill_between, rings, slice_paint};
 use crate::render::PaneId;
-use crate::state::{Action, Pane, State};
+use crate::state::{Action, Pane, State, ViewAction};
 use crate::ui::format::{fixed, with_unit};
 use crate::ui::paint_callback::{List, pixels};
-use crate::ui::theme::{self, IN_VIEW, size, space::VIEW_GAP};
+use crate::ui::theme::space::VIEW_GAP;
+use crate::ui::theme::{self, IN_VIEW, size};
 use egui::{Align2, Color32, Id, Rect, Sense, Shape, Ui, WidgetInfo, pos2, vec2};
 
 /// Their places in the renderer, in the window and in pictures.
@@ -147,7 +148,7 @@ impl Views {
         {
             let world = to_world(&slice.plane, rect, pointer);
             let world = world.clamp(slice.bounds.0, slice.bounds.1);
-            actions.push(Action::MoveCrosshair(world));
+            actions.push(Action::View(ViewAction::MoveCrosshair(world)));
         }
     }
 }

@@ -9,7 +9,7 @@ use super::drawing::{paints, way};
 use super::scene_view::{Scene, through_shape};
 use super::{Views, annotations, pointer, rings};
 use crate::data::{Shape, Stroke};
-use crate::state::{Action, Pane, Phase, Tool};
+use crate::state::{Action, Pane, Phase, RegionAction, Tool};
 use egui::{Color32, Painter, PointerButton, Pos2, Ui, vec2};
 use glam::DVec3;
 use std::sync::Arc;
@@ -77,12 +77,12 @@ impl Scene<'_> {
 
     /// A dab at a place, as one step.
     pub(super) fn dab(&self, at: DVec3) -> Action {
-        Action::Stroke {
+        Action::Region(RegionAction::Stroke {
             stroke: self.stroke(vec![at], self.camera.forward()),
             erase: self.state.view.drawing.erase,
             begins: true,
             phase: Phase::Done,
-        }
+        })
     }
 
     /// The brush in this frame; `down`: its button still is.
@@ -113,7 +113,7 @@ impl Scene<'_> {
         }
         let last = pieces.len() - 1;
         for (i, (points, normal)) in pieces.into_iter().enumerate() {
-            actions.push(Action::Stroke {
+            actions.push(Action::Region(RegionAction::Stroke {
                 stroke: self.stroke(points, normal),
                 erase: *erase,
                 begins: begins && i == 0,
@@ -121,7 +121,7 @@ impl Scene<'_> {
                     true => Phase::Live,
                     false => Phase::Done,
                 },
-            });
+            }));
         }
     }
 }

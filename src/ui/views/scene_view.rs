@@ -9,7 +9,9 @@ use crate::data::region::RegionId;
 use crate::data::{Mask, Shape};
 use crate::scene::{self, Size};
 use crate::state::sampling::SampleAction;
-use crate::state::{Action, Camera, Pane, Phase, SegmentAction, State, Tool};
+use crate::state::{
+    Action, Camera, Pane, Phase, RegionAction, SegmentAction, State, Tool, ViewAction,
+};
 use crate::ui::paint_callback::{self, List, pixels};
 use crate::ui::theme;
 use egui::{Color32, CursorIcon, Painter, PointerButton, Pos2, Rect, Response, Ui};
@@ -81,7 +83,7 @@ impl<'a> Scene<'a> {
         if self.state.view.tool == Tool::Pick || is_about_lines(self.state) {
             Views::click_in_scene(ui, self, at, actions);
         } else if let Some((id, _)) = self.region_under(at) {
-            actions.push(Action::SelectRegion(Some(id)));
+            actions.push(Action::Region(RegionAction::Select(Some(id))));
         }
     }
 
@@ -255,17 +257,17 @@ impl Views {
         let (steps, shift) = wheel_steps(ui, &mut self.scrolled);
         if steps != 0 && shift && scene.state.view.tool == Tool::Brush {
             let drawing = scene.state.view.drawing.resized(steps);
-            actions.push(Action::SetDrawing(drawing));
+            actions.push(Action::Region(RegionAction::SetDrawing(drawing)));
             return;
         }
         let pinch = ui.input(|i| f64::from(i.zoom_delta()));
         let factor = STEP.powi(steps) * pinch;
         let camera = scene.camera.zoomed(factor);
         if factor != 1.0 && camera != scene.camera {
-            actions.push(Action::SetCamera {
+            actions.push(Action::View(ViewAction::SetCamera {
                 camera,
                 phase: Phase::Live,
-            });
+            }));
         }
     }
 
@@ -349,7 +351,7 @@ fn scene_press(
             let region = state.document.region(id)?;
             let was_selected = state.session.selected_region == Some(id);
             if !was_selected {
-                actions.push(Action::SelectRegion(Some(id)));
+                actions.push(Action::Region(RegionAction::Select(Some(id))));
             }
             let plane = (region.shape.centre(), scene.camera.forward());
             let grip = Grip {
@@ -414,10 +416,10 @@ fn scene_drag(scene: &Scene, drag: &mut Drag, at: Pos2, actions: &mut Vec<Action
         _ => return,
     };
     if camera != scene.camera {
-        actions.push(Action::SetCamera {
+        actions.push(Action::View(ViewAction::SetCamera {
             camera,
             phase: Phase::Live,
-        });
+        }));
     }
 }
 
@@ -430,31 +432,31 @@ fn scene_release(scene: &Scene, drag: &Drag, at: Pos2, actions: &mut Vec<Action>
                 let far = at.distance(drag.pressed) >= CLICK;
                 let edge = scene.on_plane(at, plane).filter(|_| far);
                 let dragged = edge.map(|p| p.distance(*centre));
-                actions.push(Action::MoveCrosshair(*centre));
-                actions.push(Action::PlaceRegion {
+                actions.push(Action::View(ViewAction::MoveCrosshair(*centre)));
+                actions.push(Action::Region(RegionAction::Place {
                     role,
                     shape: drag::new_shape(role, cube, *centre, dragged),
-                });
+                }));
             }
         }
         Kind::Sphere { centre, add } => {
             let plane = (*centre, scene.camera.forward());
             let far = at.distance(drag.pressed) >= CLICK;
             let edge = scene.on_plane(at, plane).filter(|_| far);
-            actions.push(Action::MoveCrosshair(*centre));
+            actions.push(Action::View(ViewAction::MoveCrosshair(*centre)));
             let sphere = spheres::new(*add, *centre, edge.map(|p| p.distance(*centre)));
             actions.push(Action::Segment(SegmentAction::Sphere(sphere)));
         }
         Kind::Orbit | Kind::Pan if scene.state.view.moving => {
             // The last move of this frame, if there was one, is where the camera stays.
             let sent = actions.iter().rev().find_map(|a| match a {
-                Action::SetCamera { camera, .. } => Some(*camera),
+                Action::View(ViewAction::SetCamera { camera, .. }) => Some(*camera),
                 _ => None,
             });
-            actions.push(Action::SetCamera {
+            actions.push(Action::View(ViewAction::SetCamera {
                 camera: sent.unwrap_or(scene.camera),
                 phase: Phase::Done,
-            });
+            }));
         }
         _ => {}
     }

@@ -9,7 +9,9 @@ use crate::scene::draw_list::SlicePane;
 use crate::scene::{self, Size};
 use crate::state::sampling::SampleAction;
 use crate::state::view::{Plane, SliceCamera};
-use crate::state::{Action, Gesture, Pane, Phase, SegmentAction, State, Tool};
+use crate::state::{
+    Action, Gesture, LayerAction, Pane, Phase, RegionAction, SegmentAction, State, Tool, ViewAction,
+};
 use crate::ui::paint_callback::{List, pixels};
 use egui::{CursorIcon, Modifiers, PointerButton, Pos2, Rect, Response, Ui};
 use glam::{DVec2, DVec3};
@@ -130,11 +132,11 @@ impl Views {
         {
             let display = drag::window_reset(&slice.state.document, layer);
             if display != layer.display {
-                actions.push(Action::SetDisplay {
+                actions.push(Action::Layer(LayerAction::SetDisplay {
                     layer: layer.id,
                     display,
                     phase: Phase::Done,
-                });
+                }));
             }
         }
         if response.contains_pointer() {
@@ -204,7 +206,7 @@ impl Views {
                 let region = state.document.region(id)?;
                 let was_selected = state.session.selected_region == Some(id);
                 if !was_selected {
-                    actions.push(Action::SelectRegion(Some(id)));
+                    actions.push(Action::Region(RegionAction::Select(Some(id))));
                 }
                 let grip = Grip {
                     part,
@@ -270,13 +272,13 @@ impl Views {
         let (steps, shift) = wheel_steps(ui, &mut self.scrolled);
         if steps != 0 && shift && slice.state.view.tool == Tool::Brush {
             let drawing = slice.state.view.drawing.resized(steps);
-            actions.push(Action::SetDrawing(drawing));
+            actions.push(Action::Region(RegionAction::SetDrawing(drawing)));
         } else if steps != 0 {
             let steps = if shift { steps * 10 } else { steps };
-            actions.push(Action::StepSlice {
+            actions.push(Action::View(ViewAction::StepSlice {
                 pane: slice.pane,
                 steps,
-            });
+            }));
         }
         let factor = ui.input(|i| f64::from(i.zoom_delta()));
         if let Some(at) = pointer(ui).filter(|_| factor != 1.0) {
@@ -286,10 +288,10 @@ impl Views {
                 // What is under the pointer stays there.
                 let kept = slice.world(at) - slice.plane.centre;
                 let pan_mm = camera.pan_mm + kept * (1.0 - camera.zoom / zoom);
-                actions.push(Action::SetSlice {
+                actions.push(Action::View(ViewAction::SetSlice {
                     pane: slice.pane,
                     slice: SliceCamera { zoom, pan_mm },
-                });
+                }));
             }
         }
     }
@@ -347,26 +349,26 @@ fn slice_drag(slice: &Slice, drag: &mut Drag, at: Pos2, actions: &mut Vec<Action
             let camera = slice.camera();
             let (x, y) = (f64::from(travelled.x), f64::from(travelled.y));
             let moved = (slice.plane.right * x + slice.plane.down * y) * slice.plane.mm_per_point;
-            actions.push(Action::SetSlice {
+            actions.push(Action::View(ViewAction::SetSlice {
                 pane: slice.pane,
                 slice: SliceCamera {
                     pan_mm: camera.pan_mm - moved,
                     ..camera
                 },
-            });
+            }));
         }
         Kind::Zoom { before } if travelled != egui::Vec2::ZERO => {
             // Upwards comes nearer; the middle of the view stays.
             const POINTS: f64 = 150.0;
             let factor = (f64::from(drag.pressed.y - at.y) / POINTS).exp();
             let zoom = (before.zoom * factor).clamp(ZOOM.0, ZOOM.1);
-            actions.push(Action::SetSlice {
+            actions.push(Action::View(ViewAction::SetSlice {
                 pane: slice.pane,
                 slice: SliceCamera {
                     zoom,
                     ..slice.camera()
                 },
-            });
+            }));
         }
         Kind::Window { layer, before } => {
             // A click that goes nowhere is for the crosshair where the left button does this.
@@ -378,11 +380,11 @@ fn slice_drag(slice: &Slice, drag: &mut Drag, at: Pos2, actions: &mut Vec<Action
                 let display = drag::window_dragged(now, before, at - drag.pressed);
                 if display != now.display {
                     drag.changed = true;
-                    actions.push(Action::SetDisplay {
+                    actions.push(Action::Layer(LayerAction::SetDisplay {
                         layer: *layer,
                         display,
                         phase: Phase::Live,
-                    });
+                    }));
                 }
             }
         }
@@ -423,10 +425,10 @@ fn slice_release(slice: &Slice, drag: &Drag, at: Pos2, actions: &mut Vec<Action>
                 let far = at.distance(drag.pressed) >= CLICK;
                 let dragged = far.then(|| slice.world(at).distance(*centre));
                 move_crosshair(slice, *centre, actions);
-                actions.push(Action::PlaceRegion {
+                actions.push(Action::Region(RegionAction::Place {
                     role,
                     shape: drag::new_shape(role, cube, *centre, dragged),
-                });
+                }));
             }
         }
         Kind::Sphere { centre, add } => {
@@ -453,6 +455,6 @@ fn move_crosshair(slice: &Slice, world: DVec3, actions: &mut Vec<Action>) {
         world[axis] = slice.state.view.crosshair[axis];
     }
     if world.distance(slice.state.view.crosshair) > 1e-9 {
-        actions.push(Action::MoveCrosshair(world));
+        actions.push(Action::View(ViewAction::MoveCrosshair(world)));
     }
 }

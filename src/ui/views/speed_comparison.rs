@@ -6,7 +6,7 @@ use super::slice_view::Slice;
 use super::{Views, annotations, slice_paint, spheres};
 use crate::render::PaneId;
 use crate::scene::{self, Size};
-use crate::state::{Action, Pane, SegmentAction, State, Tool};
+use crate::state::{Action, Pane, SegmentAction, State, Tool, ViewAction};
 use crate::ui::paint_callback::{List, pixels};
 use crate::ui::theme::{self, IN_VIEW, size};
 use egui::{Align2, Id, Rect, Sense, Ui, WidgetInfo, vec2};
@@ -89,7 +89,7 @@ impl Views {
                 }
             }
             _ if response.is_pointer_button_down_on() || response.clicked() => {
-                actions.push(Action::MoveCrosshair(world));
+                actions.push(Action::View(ViewAction::MoveCrosshair(world)));
             }
             _ => {}
         }

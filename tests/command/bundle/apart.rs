@@ -3,8 +3,9 @@
 use super::{Desk, limit, weight};
 use crate::support::test;
 use arcuate::data::Role;
+use arcuate::state::LayerAction;
 use arcuate::state::streamlines::{RegionRule, StreamlineRules};
-use arcuate::state::{Action, BundleAction};
+use arcuate::state::{Action, BundleAction, RegionAction};
 use glam::DVec3;
 use libtest_mimic::Trial;
 
@@ -27,16 +28,19 @@ fn apart() {
     let (seed, target) = (regions[0].id, regions[1].id);
     assert_eq!(sieve(&desk).how(target, Role::Target), RegionRule::Nothing);
     // Nor do one that is copied, and a seed that becomes an include region.
-    desk.window.act(Action::DuplicateRegion(target));
+    desk.window
+        .act(Action::Region(RegionAction::Duplicate(target)));
     let role = Role::Include;
-    desk.window.act(Action::SetRole { region: seed, role });
+    desk.window
+        .act(Action::Region(RegionAction::SetRole { region: seed, role }));
     assert_eq!(desk.shown(), before);
     let taken = sieve(&desk).using(target, Role::Target, RegionRule::Any);
     desk.sieve(taken);
     assert_eq!(desk.shown(), (27..=33).collect::<Vec<_>>());
     // It follows its role from then on.
     let (region, role) = (target, Role::Exclude);
-    desk.window.act(Action::SetRole { region, role });
+    desk.window
+        .act(Action::Region(RegionAction::SetRole { region, role }));
     let out = |y: &usize| !(27..=33).contains(y);
     assert_eq!(
         desk.shown(),
@@ -53,7 +57,8 @@ fn apart() {
     desk.act(BundleAction::Keep);
     let kept = desk.window.state.document.layers.last().unwrap().id;
     assert_ne!(kept, all);
-    desk.window.act(Action::SelectLayer(Some(kept)));
+    desk.window
+        .act(Action::Layer(LayerAction::Select(Some(kept))));
     desk.sieve(StreamlineRules::new(all).limited(limit(weight(), Some(10.0), None)));
     assert_eq!(desk.shown(), before);
     desk.place(Role::Include, at(30.0), 3.0);

@@ -3,11 +3,12 @@
 use super::{Desk, limit, weight};
 use arcuate::compute::Control;
 use arcuate::io;
+use arcuate::state::AlignmentAction;
 use arcuate::state::streamlines::{
     Bundle, Column, ConnectSettings, Drawer, ProfileSettings, Shown, StreamlineRules, TableView,
 };
 use arcuate::state::update::{asked_recipe, sifted_recipe};
-use arcuate::state::{Action, BundleAction, Phase};
+use arcuate::state::{Action, BundleAction, Phase, TrackAction};
 use std::path::Path;
 use std::process::Command;
 
@@ -85,10 +86,10 @@ pub fn commands() {
     }
     // What is exported of a filtered layer is what the filter leaves, as its command makes it.
     let own = desk.folder.path().join("tracks.tck");
-    desk.window.act(Action::SaveTracks {
+    desk.window.act(Action::Track(TrackAction::Save {
         layer: Some(all),
         path: own.clone(),
-    });
+    }));
     let state = &desk.window.state;
     assert!(
         state.session.messages.is_empty(),
@@ -115,11 +116,11 @@ pub fn commands() {
     let whole = sifted_recipe(&desk.window.state, layer).expect("a recipe");
     assert!(whole.command().starts_with("arcuate info "));
     // What is in no file is named.
-    desk.window.act(Action::ShiftLayer {
+    desk.window.act(Action::Alignment(AlignmentAction::Shift {
         layer: desk.layer("y"),
         by: glam::DAffine3::from_translation(glam::DVec3::X),
         phase: Phase::Done,
-    });
+    }));
     let recipe = asked_recipe(&desk.window.state, Drawer::Table).expect("a recipe");
     let why = recipe.no_command().expect("no command");
     assert!(why.contains("\"y\" is in no file"), "{why}");

@@ -5,8 +5,9 @@ use crate::support::{Window, test};
 use arcuate::compute::Control;
 use arcuate::data::{Grid, Role, Shape, Tractogram, Volume};
 use arcuate::io::{nifti, streamlines};
+use arcuate::state::FilesAction;
 use arcuate::state::streamlines::{Column, Drawer, StreamlineRules, TableView};
-use arcuate::state::{Action, BundleAction, Phase};
+use arcuate::state::{Action, BundleAction, Phase, RegionAction};
 use glam::DVec3;
 use libtest_mimic::Trial;
 use std::sync::Arc;
@@ -49,7 +50,7 @@ fn large() {
     let volume = Volume::scalar(grid, values);
     nifti::save_volume(&image, &volume, "test", &Control::new()).unwrap();
     let mut window = Window::new();
-    window.act(Action::Open(vec![image, file]));
+    window.act(Action::Files(FilesAction::Open(vec![image, file])));
     let layer = window.state.document.layer_named("all").expect("open").id;
     let timed = |window: &mut Window, what: &str, action: Action| {
         let began = Instant::now();
@@ -80,7 +81,7 @@ fn large() {
             radius_mm: 10.0,
         },
     );
-    window.act(Action::PlaceRegion { role, shape });
+    window.act(Action::Region(RegionAction::Place { role, shape }));
     let id = window.state.document.regions[0].id;
     for (y, phase) in [
         (41.0, Phase::Live),
@@ -92,11 +93,11 @@ fn large() {
             radius_mm: 10.0,
         };
         let region = id;
-        let action = Action::SetRegionShape {
+        let action = Action::Region(RegionAction::SetShape {
             region,
             shape,
             phase,
-        };
+        });
         timed(&mut window, &format!("region dragged, {phase:?}"), action);
         assert!(window.state.sifted(layer).expect("filtered").kept > 100);
     }

@@ -5,11 +5,12 @@ use crate::program;
 use crate::support::Window;
 use crate::support::fields::region;
 use arcuate::data::{Grid, Role, Shape};
+use arcuate::state::LayerAction;
 use arcuate::state::sessions::Changed;
 use arcuate::state::streamlines::{
     Drawer, How, Measurement, RegionRule, StreamlineRules, lines_of,
 };
-use arcuate::state::{Action, BundleAction, Pane, SessionAction, UnsavedAction};
+use arcuate::state::{Action, BundleAction, Pane, RegionAction, SessionAction, UnsavedAction};
 use glam::DVec3;
 use std::path::Path;
 use std::sync::Arc;
@@ -27,7 +28,8 @@ fn save(desk: &mut Desk, name: &str) -> std::path::PathBuf {
 pub(super) fn session() {
     let mut desk = Desk::new(40);
     let all = desk.layer("all");
-    desk.window.act(Action::SelectLayer(Some(all)));
+    desk.window
+        .act(Action::Layer(LayerAction::Select(Some(all))));
     desk.act(BundleAction::Choose {
         lines: vec![0, 5, 6, 7],
         how: How::Replace,
@@ -46,10 +48,10 @@ pub(super) fn session() {
     );
     let mask = Shape::Mask(ball.shape.mask_on(&grid));
     desk.place(Role::Exclude, DVec3::new(10.0, 22.0, 0.0), 1.0);
-    desk.window.act(Action::PlaceRegion {
+    desk.window.act(Action::Region(RegionAction::Place {
         role: Role::Include,
         shape: mask,
-    });
+    }));
     let sieve = StreamlineRules::new(all).limited(limit(weight(), None, Some(25.0)));
     desk.sieve(sieve);
     let shown = desk.shown();
@@ -135,7 +137,8 @@ pub(super) fn session() {
 pub(super) fn refused() {
     let mut desk = Desk::new(10);
     let all = desk.layer("all");
-    desk.window.act(Action::SelectLayer(Some(all)));
+    desk.window
+        .act(Action::Layer(LayerAction::Select(Some(all))));
     desk.act(BundleAction::Choose {
         lines: vec![3],
         how: How::Replace,

@@ -4,7 +4,8 @@ use super::{arcuate, coarse_head, points, shell_words};
 use crate::support::Window;
 use arcuate::data::{Role, Shape, Stroke};
 use arcuate::solvers::geodesic::{Cut, Sharpening};
-use arcuate::state::{Action, Method, Phase, Tool};
+use arcuate::state::FilesAction;
+use arcuate::state::{Action, Method, Phase, RegionAction, Tool, TrackAction, ViewAction};
 use glam::dvec3;
 
 trait PlacesRegions {
@@ -13,7 +14,7 @@ trait PlacesRegions {
 
 impl PlacesRegions for Window {
     fn place(&mut self, role: Role, shape: Shape) {
-        self.act(Action::PlaceRegion { role, shape });
+        self.act(Action::Region(RegionAction::Place { role, shape }));
     }
 }
 
@@ -22,8 +23,10 @@ pub fn rays() {
     let here = folder.path();
     coarse_head(here);
     let mut window = Window::new();
-    window.act(Action::Open(vec![here.join("head/dwi.nii.gz")]));
-    window.act(Action::SetMethod(Method::Rays));
+    window.act(Action::Files(FilesAction::Open(vec![
+        here.join("head/dwi.nii.gz"),
+    ])));
+    window.act(Action::Track(TrackAction::SetMethod(Method::Rays)));
     let sphere = |x, y, z, radius_mm| Shape::Sphere {
         centre: dvec3(x, y, z),
         radius_mm,
@@ -35,15 +38,15 @@ pub fn rays() {
     let mut rays = window.state.document.rays.clone();
     rays.medium.sharpening = Sharpening::Power { alpha: 1.7 };
     for phase in [Phase::Live, Phase::Done] {
-        window.act(Action::SetRegionShape {
+        window.act(Action::Region(RegionAction::SetShape {
             region: seed,
             shape: sphere(-24.9, -16.6, 9.3, 5.5),
             phase: Phase::Live,
-        });
-        window.act(Action::SetRays {
+        }));
+        window.act(Action::Track(TrackAction::SetRays {
             rays: rays.clone(),
             phase,
-        });
+        }));
     }
     window.act(Action::Settle);
     let live = window.state.session.live.as_ref().expect("rays");
@@ -52,17 +55,17 @@ pub fn rays() {
     let mut sorted = measures.to_vec();
     sorted.sort_by(f32::total_cmp);
     rays.cut = Cut::AtLeast(sorted[measures.len() / 3]);
-    window.act(Action::SetRays {
+    window.act(Action::Track(TrackAction::SetRays {
         rays,
         phase: Phase::Done,
-    });
+    }));
     let live = window.state.session.live.as_ref().expect("rays");
     assert!(live.output.kept.len() < measures.len());
     let command = live.recipe.command();
-    window.act(Action::SaveTracks {
+    window.act(Action::Track(TrackAction::Save {
         layer: None,
         path: here.join("window.tck"),
-    });
+    }));
     let sentence = shell_words(&command.replace("rays.tck", "command.tck"));
     let sentence: Vec<&str> = sentence.iter().skip(1).map(String::as_str).collect();
     let output = arcuate(&[&*sentence, &["--backend", "cpu"]].concat(), here);
@@ -105,13 +108,18 @@ pub fn painted() {
     let here = folder.path();
     coarse_head(here);
     let mut window = Window::new();
-    window.act(Action::Open(vec![here.join("head/dwi.nii.gz")]));
+    window.act(Action::Files(FilesAction::Open(vec![
+        here.join("head/dwi.nii.gz"),
+    ])));
     let paint = |window: &mut Window, role, points: &[[f64; 3]], radius_mm: f64| {
-        window.act(Action::SetTool(Tool::Brush));
-        window.act(Action::DrawInto { region: None, role });
+        window.act(Action::View(ViewAction::SetTool(Tool::Brush)));
+        window.act(Action::Region(RegionAction::DrawInto {
+            region: None,
+            role,
+        }));
         for (i, ends) in points.windows(2).enumerate() {
             let last = i + 2 == points.len();
-            window.act(Action::Stroke {
+            window.act(Action::Region(RegionAction::Stroke {
                 stroke: Stroke {
                     points: vec![ends[0].into(), ends[1].into()],
                     radius_mm,
@@ -120,7 +128,7 @@ pub fn painted() {
                 erase: false,
                 begins: i == 0,
                 phase: if last { Phase::Done } else { Phase::Live },
-            });
+            }));
         }
         window
             .state
@@ -137,7 +145,7 @@ pub fn painted() {
     let seed = paint(&mut window, Role::Seed, &seed, 4.0);
     let target = paint(&mut window, Role::Target, &target, 9.0);
     for method in [Method::Streamlines, Method::Rays] {
-        window.act(Action::SetMethod(method));
+        window.act(Action::Track(TrackAction::SetMethod(method)));
         window.act(Action::Settle);
         let live = window.state.session.live.as_ref().expect("a live result");
         assert!(
@@ -152,17 +160,17 @@ pub fn painted() {
             );
             for (region, name) in [(seed, "seed.nii.gz"), (target, "target.nii.gz")] {
                 let path = here.join(name);
-                window.act(Action::SaveRegion { region, path });
+                window.act(Action::Region(RegionAction::Save { region, path }));
             }
         }
         let live = window.state.session.live.as_ref().expect("a live result");
         let command = live.recipe.command();
         assert!(command.contains("--seed mask:"), "{command}");
         let name = format!("{method:?}.tck");
-        window.act(Action::SaveTracks {
+        window.act(Action::Track(TrackAction::Save {
             layer: None,
             path: here.join(&name),
-        });
+        }));
         let command = command
             .replace("rays.tck", "command.tck")
             .replace("tracks.tck", "command.tck");

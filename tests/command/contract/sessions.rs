@@ -90,7 +90,9 @@ pub fn report() {
 pub fn file() {
     let folder = tempfile::tempdir().expect("a folder");
     let mut window = everything(folder.path());
-    window.act(arcuate::state::Action::SelectTask(Task::View));
+    window.act(arcuate::state::Action::View(
+        arcuate::state::ViewAction::SelectTask(Task::View),
+    ));
     let path = folder.path().join("all.arcuate");
     window.save(&path);
     let text = std::fs::read_to_string(&path).expect("written");

@@ -7,6 +7,7 @@ use arcuate::compute::Control;
 use arcuate::data::{Role, Tractogram};
 use arcuate::io::trx;
 use arcuate::jobs::session::Standing;
+use arcuate::state::TrackAction;
 use arcuate::state::sessions::Changed;
 use arcuate::state::{Action, SessionAction};
 use glam::{DVec3, dvec3};
@@ -438,7 +439,7 @@ fn by_hand() {
 fn other_lines() {
     let folder = tempfile::tempdir().expect("a folder");
     let (mut window, path) = saved(folder.path());
-    window.act(Action::KeepTracks);
+    window.act(Action::Track(TrackAction::Keep));
     assert_eq!(kept(&window.state.document).len(), 1, "{}", window.said());
     window.save(&path);
     let stored = folder.path().join("s.arcuate.files");

@@ -6,9 +6,10 @@ use crate::support::session_window::Window;
 use crate::support::test;
 use arcuate::data::Role;
 use arcuate::io::session::PackedNumbers;
+use arcuate::state::TrackAction;
 use arcuate::state::filter::{FilterAction, Shown, VirtualLesionResult, WEIGHT, WeightMap};
 use arcuate::state::streamlines::{How, lines_of};
-use arcuate::state::{Action, BundleAction, Phase, SessionAction, Task};
+use arcuate::state::{Action, BundleAction, Phase, SessionAction, Task, ViewAction};
 use arcuate::ui::probe::{WEIGHTS, readings};
 use glam::dvec3;
 use libtest_mimic::Trial;
@@ -48,8 +49,8 @@ fn stay() {
     let at = |name: &str| folder.path().join(name);
     let mut window = Window::with_scan(folder.path());
     window.place(Role::Seed, dvec3(0.0, -4.0, 0.0), 7.0);
-    window.act(Action::KeepTracks);
-    window.act(Action::SelectTask(Task::Filter));
+    window.act(Action::Track(TrackAction::Keep));
+    window.act(Action::View(ViewAction::SelectTask(Task::Filter)));
     act(&mut window, FilterAction::Run);
     let id = window.state.document.filtered().expect("kept").0.id;
     let path = at("w.arcuate");
@@ -112,8 +113,8 @@ fn come_back() {
     let folder = tempfile::tempdir().expect("a folder");
     let mut window = Window::with_scan(folder.path());
     window.place(Role::Seed, dvec3(0.0, -4.0, 0.0), 7.0);
-    window.act(Action::KeepTracks);
-    window.act(Action::SelectTask(Task::Filter));
+    window.act(Action::Track(TrackAction::Keep));
+    window.act(Action::View(ViewAction::SelectTask(Task::Filter)));
     act(&mut window, FilterAction::Run);
     let (layer, lines) = window.state.document.filtered().expect("kept");
     let (id, all) = (layer.id, lines.len());
@@ -173,7 +174,7 @@ fn come_back() {
     let names = documents.map(|d| d.layers.iter().map(|l| l.name.clone()).collect::<Vec<_>>());
     assert_eq!(names[0], names[1]);
     // They are those of the streamlines as they are, and can be fitted on.
-    again.act(Action::SelectTask(Task::Filter));
+    again.act(Action::View(ViewAction::SelectTask(Task::Filter)));
     // Which of them run through a voxel is known before they are.
     let at_crosshair = [&window, &again].map(|w| {
         let all = readings(&w.state).into_iter();

@@ -10,7 +10,8 @@ use crate::support::{Random, test};
 use arcuate::compute::Control;
 use arcuate::data::{Role, Shape};
 use arcuate::io;
-use arcuate::state::{Action, Phase, SessionAction};
+use arcuate::state::RegionAction;
+use arcuate::state::{Action, Phase, SessionAction, TrackAction};
 use glam::{DVec3, dvec3};
 use libtest_mimic::Trial;
 use std::io::{BufRead as _, BufReader, Write as _};
@@ -75,12 +76,12 @@ pub fn child() {
         say(&format!("autosaved {step}"));
         if step.is_multiple_of(3) {
             let path = folder.join(format!("out{}.tck", step % 4));
-            window.act(Action::SaveTracks { layer: None, path });
+            window.act(Action::Track(TrackAction::Save { layer: None, path }));
         }
         if step.is_multiple_of(5) {
             let region = window.state.document.regions[0].id;
             let path = folder.join("region.nii.gz");
-            window.act(Action::SaveRegion { region, path });
+            window.act(Action::Region(RegionAction::Save { region, path }));
         }
         if step.is_multiple_of(4) {
             say(&format!("saving {step}"));
@@ -109,13 +110,13 @@ fn edit(window: &mut Window, step: u64) {
         radius_mm: 5.0,
     };
     let phase = Phase::Done;
-    window.act(Action::SetRegionShape {
+    window.act(Action::Region(RegionAction::SetShape {
         region,
         shape,
         phase,
-    });
+    }));
     if step.is_multiple_of(6) && kept(&window.state.document).len() < 4 {
-        window.act(Action::KeepTracks);
+        window.act(Action::Track(TrackAction::Keep));
     }
 }
 
@@ -166,10 +167,10 @@ fn kills() {
     track.min_length_mm = 5.0;
     track.seeding = arcuate::solvers::curves::Seeding::Random { count: 40 };
     let phase = Phase::Done;
-    window.act(Action::SetTrack {
+    window.act(Action::Track(TrackAction::SetStreamlines {
         params: track,
         phase,
-    });
+    }));
     window.place(Role::Seed, place(0), 5.0);
     window.save(&here.join("s.arcuate"));
     drop(window);

@@ -6,8 +6,9 @@ use crate::support::session_window::Window;
 use crate::support::test;
 use arcuate::data::{AffineSource, Grid, Mask, Region, Role, Shape};
 use arcuate::io::session::PackedMask;
+use arcuate::state::RegionAction;
 use arcuate::state::sessions::saved;
-use arcuate::state::{Action, SessionAction, UnsavedAction};
+use arcuate::state::{Action, SessionAction, TrackAction, UnsavedAction};
 use glam::{DVec3, dvec3};
 use libtest_mimic::Trial;
 use serde_json::Value;
@@ -42,9 +43,9 @@ fn saved(folder: &Path) -> (Window, PathBuf) {
     for source in AffineSource::ALL {
         let role = Role::Exclude;
         let shape = Shape::Mask(mask(*source));
-        window.act(Action::PlaceRegion { role, shape });
+        window.act(Action::Region(RegionAction::Place { role, shape }));
     }
-    window.act(Action::KeepTracks);
+    window.act(Action::Track(TrackAction::Keep));
     assert_eq!(kept(&window.state.document).len(), 1, "{}", window.said());
     let path = folder.join("s.arcuate");
     window.save(&path);
@@ -222,7 +223,7 @@ fn waits() {
         .expect("opened")
         .id;
     let role = Role::Mask;
-    window.act(Action::RegionFromLayer { layer, role });
+    window.act(Action::Region(RegionAction::FromLayer { layer, role }));
     // Also what it was in a label map.
     let region = window.state.document.regions[0].id;
     window.state.document.label_numbers.insert(region, 1024);
@@ -266,7 +267,7 @@ fn exported() {
     let mut window = Window::with_scan(folder.path());
     window.place(Role::Seed, dvec3(0.0, -6.0, 0.0), 5.0);
     let (role, shape) = (Role::Exclude, Shape::Mask(mask(AffineSource::Sform)));
-    window.act(Action::PlaceRegion { role, shape });
+    window.act(Action::Region(RegionAction::Place { role, shape }));
     let region = window.state.session.selected_region.expect("selected");
     let command = |window: &Window| {
         let live = window.state.final_live().expect("tracked");
@@ -276,9 +277,9 @@ fn exported() {
     let in_command = |window: &Window| command(window).contains("painted.nii.gz");
     assert!(!in_command(&window));
     let path = file.clone();
-    window.act(Action::SaveRegion { region, path });
+    window.act(Action::Region(RegionAction::Save { region, path }));
     assert!(in_command(&window), "{}", command(&window));
-    window.act(Action::KeepTracks);
+    window.act(Action::Track(TrackAction::Keep));
     let path = folder.path().join("s.arcuate");
     window.save(&path);
     let again = Window::opened(&path);
@@ -314,7 +315,7 @@ fn exported() {
     std::fs::write(&file, &bytes).expect("written");
     let seed = window.state.document.regions[0].id;
     let path = file;
-    window.act(Action::SaveRegion { region: seed, path });
+    window.act(Action::Region(RegionAction::Save { region: seed, path }));
     window.place(Role::Target, dvec3(0.0, 6.0, 0.0), 5.0);
     assert!(!in_command(&window), "{}", command(&window));
 }

@@ -4,6 +4,7 @@ use super::replay::{outcomes, run};
 use crate::support::session_window::Window;
 use crate::support::test;
 use arcuate::data::Role;
+use arcuate::state::ViewAction;
 use arcuate::state::pathways::{AmongPairs, PathwayAction, Shown, Standing};
 use arcuate::state::{Action, Phase, Task};
 use glam::dvec3;
@@ -16,7 +17,7 @@ pub fn tests() -> Vec<Trial> {
 fn come_back() {
     let folder = tempfile::tempdir().expect("a folder");
     let mut window = Window::with_scan(folder.path());
-    window.act(Action::SelectTask(Task::Pathways));
+    window.act(Action::View(ViewAction::SelectTask(Task::Pathways)));
     window.place(Role::Seed, dvec3(0.0, -12.0, 0.0), 4.0);
     window.place(Role::Target, dvec3(0.0, 10.0, 0.0), 4.0);
     window.act(Action::Pathway(PathwayAction::Keep));

@@ -5,9 +5,12 @@ use crate::support::test;
 use arcuate::data::Role;
 use arcuate::io::recovery::{RecoveryFolder, are_held, left_behind};
 use arcuate::jobs::session::{ResultStorage, SessionRequest};
+use arcuate::state::LayerAction;
 use arcuate::state::sessions::saved;
 use arcuate::state::sessions::unsaved::UnsavedPart;
-use arcuate::state::{Action, Effect, Phase, SessionAction, UnsavedAction, update};
+use arcuate::state::{
+    Action, Effect, Phase, SessionAction, SnapshotAction, TrackAction, UnsavedAction, update,
+};
 use glam::DVec3;
 use libtest_mimic::Trial;
 use std::path::{Path, PathBuf};
@@ -151,21 +154,21 @@ fn asked_after() {
         (
             &|w: &mut Window| {
                 let params = track.clone();
-                w.act(Action::SetTrack { params, phase });
+                w.act(Action::Track(TrackAction::SetStreamlines { params, phase }));
             },
             UnsavedPart::Parameters,
         ),
         (
-            &|w: &mut Window| w.act(Action::TakeSnapshot),
+            &|w: &mut Window| w.act(Action::Snapshot(SnapshotAction::Take)),
             UnsavedPart::Snapshots(2),
         ),
         (
             &|w: &mut Window| {
                 let name = name.clone();
-                w.act(Action::RenameLayer {
+                w.act(Action::Layer(LayerAction::Rename {
                     layer: tracks,
                     name,
-                });
+                }));
             },
             UnsavedPart::Other,
         ),
@@ -249,14 +252,14 @@ fn copies_of_work() {
     };
     let mut window = Window::with_scan(folder.path());
     assert!(!copies(&mut window), "{:?}", window.state.unsaved());
-    window.act(Action::TrackWholeBrain);
+    window.act(Action::Track(TrackAction::WholeBrain));
     let brain = layer(&window, "Whole brain");
     assert!(copies(&mut window));
     let path: PathBuf = folder.path().join("brain.tck");
-    window.act(Action::SaveTracks {
+    window.act(Action::Track(TrackAction::Save {
         layer: Some(brain),
         path: path.clone(),
-    });
+    }));
     assert!(!copies(&mut window), "{:?}", window.state.unsaved());
     // A file that was opened is in a file.
     window.open(&path);

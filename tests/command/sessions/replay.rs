@@ -3,7 +3,8 @@
 use crate::support::session_window::Window;
 use crate::support::test;
 use arcuate::io::session::{Again, Match, Sum, compare};
-use arcuate::state::{Action, Method, Phase};
+use arcuate::state::FilesAction;
+use arcuate::state::{Action, Method, Phase, SnapshotAction, TensorAction, TrackAction};
 use libtest_mimic::Trial;
 use serde_json::Value;
 use std::path::Path;
@@ -149,7 +150,7 @@ fn partly() {
     let mut window = Window::with_scan(here);
     let extra = here.join("extra.nii.gz");
     std::fs::copy(here.join("mask.nii.gz"), &extra).expect("copied");
-    window.act(Action::Open(vec![extra.clone()]));
+    window.act(Action::Files(FilesAction::Open(vec![extra.clone()])));
     window.work();
     window.save(&here.join("s.arcuate"));
     std::fs::remove_file(&extra).expect("removed");
@@ -173,20 +174,20 @@ fn snapshots() {
     let here = folder.path();
     let mut window = Window::with_scan(here);
     window.work();
-    window.act(Action::TakeSnapshot);
+    window.act(Action::Snapshot(SnapshotAction::Take));
     let mut params = window.state.document.track.clone();
     params.min_length_mm = 12.0;
     let phase = Phase::Done;
-    window.act(Action::SetMethod(Method::Streamlines));
-    window.act(Action::SetTrack { params, phase });
-    window.act(Action::TakeSnapshot);
-    window.act(Action::NameSnapshot {
+    window.act(Action::Track(TrackAction::SetMethod(Method::Streamlines)));
+    window.act(Action::Track(TrackAction::SetStreamlines { params, phase }));
+    window.act(Action::Snapshot(SnapshotAction::Take));
+    window.act(Action::Snapshot(SnapshotAction::Rename {
         number: 1,
         name: "Longer".to_owned(),
-    });
+    }));
     let mut fit = window.state.document.fit.clone();
     fit.min_eigenvalue_mm2_per_s = 6e-4;
-    window.act(Action::SetFit { params: fit });
+    window.act(Action::Tensors(TensorAction::SetFit { params: fit }));
     window.save(&here.join("s.arcuate"));
     // Also where nothing is kept beside it.
     for stored in [true, false] {

@@ -7,9 +7,9 @@ use arcuate::compute::Control;
 use arcuate::data::{Role, Shape};
 use arcuate::io::Opened;
 use arcuate::solvers::level_set::{Cause, Ended, Leak, Sphere};
-use arcuate::state::State;
+use arcuate::state::RegionAction;
 use arcuate::state::segment::{SegmentAction, SegmentFile, Standing};
-use arcuate::state::{Action, Content, LeakNotice, Phase, Task};
+use arcuate::state::{Action, Content, LeakNotice, Phase, State, Task, ViewAction};
 use glam::{DVec3, dvec3};
 use libtest_mimic::Trial;
 
@@ -42,10 +42,10 @@ fn speeds(window: &mut Window, centre: DVec3) {
         centre,
         radius_mm: 5.0,
     };
-    window.act(Action::PlaceRegion {
+    window.act(Action::Region(RegionAction::Place {
         role: Role::Mask,
         shape: Shape::Mask(ball.mask_on(&grid)),
-    });
+    }));
     let region = window.state.session.selected_region;
     act(window, SegmentAction::Painted(0, region));
 }
@@ -76,7 +76,7 @@ fn leak() {
     let reopened = |path: &std::path::Path| {
         let mut again = Window::opened(path);
         assert_eq!(again.said(), "");
-        again.act(Action::SelectTask(Task::Segment));
+        again.act(Action::View(ViewAction::SelectTask(Task::Segment)));
         again
     };
     let standing = |window: &Window| window.state.segment_standing();
@@ -99,7 +99,7 @@ fn leak() {
 /// A scan whose surface waits for its first sphere.
 fn begun(folder: &std::path::Path) -> Window {
     let mut window = Window::with_scan(folder);
-    window.act(Action::SelectTask(Task::Segment));
+    window.act(Action::View(ViewAction::SelectTask(Task::Segment)));
     let layers = window.state.document.layers.iter();
     let mut scans = layers.filter(|l| matches!(l.content, Content::Scan { .. }));
     let scan = scans.next().expect("a scan").clone();
@@ -167,7 +167,7 @@ fn come_back() {
         segmented(&window.state).script
     );
     // Any action is one after which it is looked at.
-    again.act(Action::SelectTask(Task::Segment));
+    again.act(Action::View(ViewAction::SelectTask(Task::Segment)));
     let resumed = again.state.session.segment.live.clone().expect("live");
     assert_eq!((resumed.step, resumed.inside), (live.step, live.inside));
     assert_eq!(resumed.script, live.script);
@@ -244,7 +244,7 @@ fn come_back() {
         steered[0][0].is_some() && steered[0] == steered[1],
         "{steered:?}"
     );
-    back.act(Action::SelectTask(Task::Segment));
+    back.act(Action::View(ViewAction::SelectTask(Task::Segment)));
     let surface = back.state.session.segment.live.clone().expect("live");
     assert_eq!((surface.step, surface.inside), (live.step, live.inside));
     // One that is begun takes its place.

@@ -7,12 +7,15 @@ use arcuate::data::{Mask, Role};
 use arcuate::io::nifti;
 use arcuate::scene;
 use arcuate::solvers::curves::Seeding;
+use arcuate::state::FilesAction;
 use arcuate::state::filter::FilterAction;
 use arcuate::state::session::Snapshot;
 use arcuate::state::sessions::Changed;
-use arcuate::state::snapshots;
 use arcuate::state::streamlines::lines_of;
-use arcuate::state::{Action, Document, Phase, SessionAction, Task};
+use arcuate::state::{
+    Action, Document, LayerAction, Phase, RegionAction, SessionAction, SnapshotAction, Task,
+    TensorAction, TrackAction, ViewAction, snapshots,
+};
 use glam::dvec3;
 use libtest_mimic::Trial;
 use std::path::Path;
@@ -42,7 +45,7 @@ fn tracked(folder: &Path) -> Window {
     params.min_length_mm = 5.0;
     params.seeding = Seeding::Random { count: 60 };
     let phase = Phase::Done;
-    window.act(Action::SetTrack { params, phase });
+    window.act(Action::Track(TrackAction::SetStreamlines { params, phase }));
     assert!(window.state.final_live().is_some(), "{}", window.said());
     window
 }
@@ -64,23 +67,23 @@ fn snapshot(window: &Window, number: usize) -> Arc<Snapshot> {
 fn come_back() {
     let folder = tempfile::tempdir().expect("a folder");
     let mut window = tracked(folder.path());
-    window.act(Action::KeepTracks);
-    window.act(Action::TakeSnapshot);
+    window.act(Action::Track(TrackAction::Keep));
+    window.act(Action::Snapshot(SnapshotAction::Take));
     let kept = window
         .state
         .document
         .layer_named("Tracks")
         .expect("kept")
         .id;
-    window.act(Action::DeleteLayer(kept));
+    window.act(Action::Layer(LayerAction::Delete(kept)));
     window.place(Role::Exclude, dvec3(9.0, 9.0, 1.3), 3.0);
-    window.act(Action::TakeSnapshot);
-    window.act(Action::NameSnapshot {
+    window.act(Action::Snapshot(SnapshotAction::Take));
+    window.act(Action::Snapshot(SnapshotAction::Rename {
         number: 1,
         name: "With exclude".to_owned(),
-    });
+    }));
     let seed = window.state.document.regions[0].id;
-    window.act(Action::DeleteRegion(seed));
+    window.act(Action::Region(RegionAction::Delete(seed)));
     assert!(window.state.is_dirty());
     let path = folder.path().join("s.arcuate");
     window.save(&path);
@@ -148,15 +151,15 @@ fn lacking() {
     let mut window = tracked(folder.path());
     let [mask, extra] = ["mask.nii.gz", "extra.nii.gz"].map(|n| folder.path().join(n));
     std::fs::copy(&mask, &extra).expect("copied");
-    window.act(Action::Open(vec![extra.clone()]));
-    window.act(Action::KeepTracks);
-    window.act(Action::SelectTask(Task::Filter));
+    window.act(Action::Files(FilesAction::Open(vec![extra.clone()])));
+    window.act(Action::Track(TrackAction::Keep));
+    window.act(Action::View(ViewAction::SelectTask(Task::Filter)));
     window.act(Action::Filter(FilterAction::Run));
     assert_eq!(window.said(), "");
-    window.act(Action::TakeSnapshot);
+    window.act(Action::Snapshot(SnapshotAction::Take));
     for name in ["extra", "Tracks"] {
         let id = window.state.document.layer_named(name).expect("there").id;
-        window.act(Action::DeleteLayer(id));
+        window.act(Action::Layer(LayerAction::Delete(id)));
     }
     let path = folder.path().join("s.arcuate");
     window.save(&path);
@@ -189,15 +192,15 @@ fn lacking() {
 fn tensors() {
     let folder = tempfile::tempdir().expect("a folder");
     let mut window = tracked(folder.path());
-    window.act(Action::TakeSnapshot);
+    window.act(Action::Snapshot(SnapshotAction::Take));
     let mut params = window.state.document.fit.clone();
     params.min_eigenvalue_mm2_per_s = 6e-4;
-    window.act(Action::SetFit { params });
+    window.act(Action::Tensors(TensorAction::SetFit { params }));
     let path = folder.path().join("s.arcuate");
     window.save(&path);
     let mut again = Window::opened(&path);
     assert!(snapshot(&again, 0).document.tensors.is_none(), "not yet");
-    again.act(Action::ToggleComparing);
+    again.act(Action::Snapshot(SnapshotAction::ToggleComparing));
     let with = again
         .state
         .session
@@ -221,17 +224,17 @@ fn tensors() {
 /// A day as a name is a number, too.
 fn counted() {
     let mut window = Window::new();
-    window.act(Action::TakeSnapshot);
+    window.act(Action::Snapshot(SnapshotAction::Take));
     let names = |window: &Window| {
         let all = window.state.session.snapshots.iter();
         all.map(|s| s.name.clone()).collect::<Vec<_>>()
     };
     let mut name = |name: &str| {
-        window.act(Action::NameSnapshot {
+        window.act(Action::Snapshot(SnapshotAction::Rename {
             number: 0,
             name: name.to_owned(),
-        });
-        window.act(Action::TakeSnapshot);
+        }));
+        window.act(Action::Snapshot(SnapshotAction::Take));
         names(&window).pop().expect("taken")
     };
     assert_eq!(name("2"), "3");
@@ -244,8 +247,8 @@ fn counted() {
 fn of_one_document() {
     let folder = tempfile::tempdir().expect("a folder");
     let mut window = tracked(folder.path());
-    window.act(Action::TakeSnapshot);
-    window.act(Action::ToggleComparing);
+    window.act(Action::Snapshot(SnapshotAction::Take));
+    window.act(Action::Snapshot(SnapshotAction::ToggleComparing));
     let path = folder.path().join("s.arcuate");
     window.save(&path);
     window.session(arcuate::state::SessionAction::Leave(
@@ -264,20 +267,20 @@ fn oldest() {
     };
     let role = Role::Seed;
     for i in 0..12 {
-        window.act(Action::PlaceRegion {
+        window.act(Action::Region(RegionAction::Place {
             role,
             shape: shape(i),
-        });
-        window.act(Action::TakeSnapshot);
+        }));
+        window.act(Action::Snapshot(SnapshotAction::Take));
     }
     let kept = &window.state.session.snapshots;
     let counts: Vec<usize> = kept.iter().map(|s| s.document.regions.len()).collect();
     assert_eq!(counts, (5..=12).collect::<Vec<_>>());
     let names: Vec<String> = kept.iter().map(|s| s.name.clone()).collect();
     assert_eq!(names, (5..=12).map(|n| n.to_string()).collect::<Vec<_>>());
-    window.act(Action::Compare(Some(3)));
-    window.act(Action::MoveDivider(0.3));
-    window.act(Action::Compare(Some(6)));
+    window.act(Action::Snapshot(SnapshotAction::Compare(Some(3))));
+    window.act(Action::Snapshot(SnapshotAction::MoveDivider(0.3)));
+    window.act(Action::Snapshot(SnapshotAction::Compare(Some(6))));
     let comparing = window.state.session.comparing.as_ref().expect("compared");
     assert_eq!((comparing.share, &*comparing.with.name), (0.3, "11"));
 }

@@ -8,6 +8,7 @@ use crate::support::test;
 use arcuate::data::{Role, Tractogram};
 use arcuate::jobs::session::{ResultStorage, SessionRequest};
 use arcuate::solvers::tractogram::selection::PointStatistic;
+use arcuate::state::FilesAction;
 use arcuate::state::core::layer::OriginId;
 use arcuate::state::filter::{FilterAction, FilterFile, WeightMap};
 use arcuate::state::pathways::{PathwayAction, PathwayFile};
@@ -15,8 +16,8 @@ use arcuate::state::segment::{SegmentAction, SegmentFile};
 use arcuate::state::sessions::unsaved::UnsavedPart;
 use arcuate::state::streamlines::{Column, Drawer, How, Limit, Measurement, StreamlineRules};
 use arcuate::state::{
-    Action, BundleAction, Content, Effect, LayerId, Pane, Phase, SessionAction, Task,
-    UnsavedAction, update,
+    Action, BundleAction, Content, Effect, LayerAction, LayerId, Pane, Phase, RegionAction,
+    SessionAction, SnapshotAction, Task, TrackAction, UnsavedAction, ViewAction, update,
 };
 use glam::{DVec3, dvec3};
 use libtest_mimic::Trial;
@@ -67,13 +68,17 @@ fn table(window: &Window, folder: &Path) -> Vec<(Action, Option<LayerId>)> {
         .id;
     let kept = document.kept_pathways[0].id;
     let region = document.regions[0].id;
-    let tracks_to = |layer, name: &str| Action::SaveTracks {
-        layer,
-        path: at(name),
+    let tracks_to = |layer, name: &str| {
+        Action::Track(TrackAction::Save {
+            layer,
+            path: at(name),
+        })
     };
-    let layer_to = |layer, name: &str| Action::SaveLayer {
-        layer,
-        path: at(name),
+    let layer_to = |layer, name: &str| {
+        Action::Files(FilesAction::SaveLayer {
+            layer,
+            path: at(name),
+        })
     };
     let filter_to = |what, name: &str| {
         Action::Filter(FilterAction::Save {
@@ -91,24 +96,24 @@ fn table(window: &Window, folder: &Path) -> Vec<(Action, Option<LayerId>)> {
         (layer_to(structure, "structure.nii.gz"), Some(structure)),
         (layer_to(structure, "structure.stl"), None),
         (
-            Action::SaveRegion {
+            Action::Region(RegionAction::Save {
                 region,
                 path: at("region.nii.gz"),
-            },
+            }),
             None,
         ),
         (
-            Action::SaveRegions {
+            Action::Region(RegionAction::SaveAll {
                 path: at("labels.nii.gz"),
                 as_labels: true,
-            },
+            }),
             None,
         ),
         (
-            Action::SaveRegions {
+            Action::Region(RegionAction::SaveAll {
                 path: at("masks.nii.gz"),
                 as_labels: false,
-            },
+            }),
             None,
         ),
         (filter_to(FilterFile::Weights, "weights.txt"), None),
@@ -209,16 +214,16 @@ fn exports() {
     let mut params = window.state.document.track.clone();
     params.min_length_mm = 6.0;
     let phase = Phase::Done;
-    window.act(Action::SetTrack { params, phase });
+    window.act(Action::Track(TrackAction::SetStreamlines { params, phase }));
     for name in ["live.tck", "kept.tck"] {
-        window.act(Action::SaveTracks {
+        window.act(Action::Track(TrackAction::Save {
             layer: (name == "kept.tck").then_some(tracks),
             path: folder.path().join(name),
-        });
+        }));
         assert_eq!(window.state.unsaved(), [UnsavedPart::Parameters]);
     }
     // Weights that were fitted since are new; the streamlines that have them are not.
-    window.act(Action::SelectTask(Task::Filter));
+    window.act(Action::View(ViewAction::SelectTask(Task::Filter)));
     window.act(Action::Filter(FilterAction::Run));
     let things = window.state.unsaved();
     assert!(things.contains(&UnsavedPart::Weights(1)), "{things:?}");
@@ -234,10 +239,10 @@ fn exports_beside_a_session() {
     let mut window = everything(folder.path());
     let tracks = layer(&window, "Tracks");
     let some = folder.path().join("some.tck");
-    window.act(Action::SaveTracks {
+    window.act(Action::Track(TrackAction::Save {
         layer: Some(tracks),
         path: some.clone(),
-    });
+    }));
     // Without a choice Filter would look at the topmost streamlines, which those of the file will be.
     let choice = FilterAction::Tractogram(tracks);
     window.act(Action::Filter(choice));
@@ -245,12 +250,12 @@ fn exports_beside_a_session() {
     window.open(&some);
     let region = window.state.document.regions[0].id;
     let colour = Some([1, 2, 3]);
-    window.act(Action::SetRegionColour { region, colour });
+    window.act(Action::Region(RegionAction::SetColour { region, colour }));
     window.act(Action::Bundle(BundleAction::Measure(Measurement {
         points: vec![DVec3::ZERO, DVec3::Y],
         pane: Pane::Coronal,
     })));
-    window.act(Action::TakeSnapshot);
+    window.act(Action::Snapshot(SnapshotAction::Take));
     let before = [
         UnsavedPart::Added(vec!["some".to_owned()]),
         UnsavedPart::Regions(1),
@@ -279,7 +284,7 @@ fn exports_beside_a_session() {
     for layer in [None, Some(tracks)] {
         let name = format!("again{}.tck", u8::from(layer.is_some()));
         let path = folder.path().join(name);
-        again.act(Action::SaveTracks { layer, path });
+        again.act(Action::Track(TrackAction::Save { layer, path }));
         assert!(again.state.session.status.starts_with("Saved "));
         assert_eq!(again.state.unsaved(), before);
     }
@@ -296,7 +301,7 @@ fn save(window: &mut Window, action: Action, tracks: LayerId) {
     if let Action::Bundle(_) = &action {
         // Its numbers are computed for who looks at them.
         let open = BundleAction::Open(Some(Drawer::Table));
-        window.act(Action::SelectLayer(Some(tracks)));
+        window.act(Action::Layer(LayerAction::Select(Some(tracks))));
         window.act(Action::Bundle(open));
     }
     window.act(action);
@@ -306,13 +311,13 @@ fn save(window: &mut Window, action: Action, tracks: LayerId) {
 fn whole() {
     let folder = tempfile::tempdir().expect("a folder");
     let mut window = Window::with_scan(folder.path());
-    window.act(Action::TrackWholeBrain);
+    window.act(Action::Track(TrackAction::WholeBrain));
     let brain = layer(&window, "Whole brain");
     let save = |window: &mut Window, name: &str| {
-        window.act(Action::SaveTracks {
+        window.act(Action::Track(TrackAction::Save {
             layer: Some(brain),
             path: folder.path().join(name),
-        });
+        }));
     };
     assert!(window.state.asks_before_leaving());
     // Some of them are not the layer.
@@ -347,17 +352,17 @@ fn whole() {
     assert!(window.closed);
     // Another file in its place takes it away again.
     window.place(Role::Seed, DVec3::ZERO, 4.0);
-    window.act(Action::SaveTracks {
+    window.act(Action::Track(TrackAction::Save {
         layer: None,
         path: folder.path().join("all.tck"),
-    });
+    }));
     let is_brain =
         |t: &UnsavedPart| matches!(t, UnsavedPart::Layer { layer, .. } if *layer == brain);
     assert!(window.state.unsaved().iter().any(is_brain));
     // What was edited since is in no file.
     save(&mut window, "all.tck");
     assert!(!window.state.unsaved().iter().any(is_brain));
-    window.act(Action::SelectLayer(Some(brain)));
+    window.act(Action::Layer(LayerAction::Select(Some(brain))));
     window.act(Action::Bundle(BundleAction::Choose {
         lines: vec![0],
         how: How::Replace,
@@ -402,7 +407,7 @@ fn large() -> Tractogram {
 /// A whole brain that a session does not store by itself.
 fn with_large(folder: &Path) -> (Window, LayerId) {
     let mut window = Window::with_scan(folder);
-    window.act(Action::TrackWholeBrain);
+    window.act(Action::Track(TrackAction::WholeBrain));
     let brain = layer(&window, "Whole brain");
     let document = &mut window.state.document;
     document.edit_layer(brain, |l| l.content = Content::Tractogram(large()));
@@ -487,7 +492,7 @@ fn made_again() {
 fn without_recipe() {
     let folder = tempfile::tempdir().expect("a folder");
     let mut window = Window::with_scan(folder.path());
-    window.act(Action::TrackWholeBrain);
+    window.act(Action::Track(TrackAction::WholeBrain));
     let brain = layer(&window, "Whole brain");
     let mut document = window.state.document.clone();
     document.edit_layer(brain, |l| l.origin = OriginId::default());
@@ -503,9 +508,9 @@ fn without_recipe() {
         "{message}"
     );
     assert!(window.state.is_dirty() && window.state.asks_before_leaving());
-    window.act(Action::SaveTracks {
+    window.act(Action::Track(TrackAction::Save {
         layer: Some(brain),
         path: folder.path().join("b.tck"),
-    });
+    }));
     assert!(!window.state.is_dirty(), "{:?}", window.state.unsaved());
 }

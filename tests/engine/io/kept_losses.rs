@@ -5,7 +5,7 @@ use crate::support::{Window, test};
 use arcuate::compute::Control;
 use arcuate::io::convert::{plan, save_volume};
 use arcuate::io::{AffineReading, Reading};
-use arcuate::state::Action;
+use arcuate::state::{Action, FilesAction};
 use glam::{DAffine3, DVec3};
 use libtest_mimic::Trial;
 
@@ -60,12 +60,12 @@ fn losses_are_said() {
     let image = Nifti::of(4, 2, (0..16).collect());
     std::fs::write(&from, image.file()).expect("written");
     let mut window = Window::new();
-    window.act(Action::Open(vec![from.clone()]));
+    window.act(Action::Files(FilesAction::Open(vec![from.clone()])));
     let layer = window.state.document.layers[0].id;
-    let save = Action::SaveLayer {
+    let save = Action::Files(FilesAction::SaveLayer {
         layer,
         path: to.clone(),
-    };
+    });
     let message = |window: &Window| {
         let messages = window.state.session.messages.iter();
         messages.map(|m| m.text.clone()).collect::<Vec<_>>()

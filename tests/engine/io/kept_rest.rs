@@ -7,7 +7,7 @@ use crate::support::{Window, test};
 use arcuate::compute::Control;
 use arcuate::data::Mask;
 use arcuate::io::{AffineReading, Reading, nifti};
-use arcuate::state::Action;
+use arcuate::state::{Action, FilesAction};
 use glam::{DAffine3, DVec3};
 use libtest_mimic::Trial;
 use std::path::Path;
@@ -331,14 +331,14 @@ fn saved_as_opened() {
             ..Nifti::of(code, size, bytes.clone())
         };
         std::fs::write(&path, scaled.file()).expect("written");
-        window.act(Action::Open(vec![path.clone()]));
+        window.act(Action::Files(FilesAction::Open(vec![path.clone()])));
         let layers = &window.state.document.layers;
         let layer = layers.last().expect("opened").id;
         let out = here.join(format!("{name}_saved.nii.gz"));
-        let save = Action::SaveLayer {
+        let save = Action::Files(FilesAction::SaveLayer {
             layer,
             path: out.clone(),
-        };
+        });
         window.act(save.clone());
         let found = Found::read(&out);
         assert_eq!((found.i16(70), found.voxels()), (code, &*bytes), "{name}");

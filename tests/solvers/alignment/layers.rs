@@ -1,9 +1,8 @@
 //! Layers that are moved: taken back, saved, told as commands.
 
 use super::{head, moved, random_move};
-use crate::support::origins;
 use crate::support::session_window::{Window, told};
-use crate::support::{Random, test};
+use crate::support::{Random, origins, test};
 use arcuate::compute::Control;
 use arcuate::data::{Role, Shared, Tractogram};
 use arcuate::io::affine::save_flirt;
@@ -12,7 +11,10 @@ use arcuate::state::alignment::Nudge;
 use arcuate::state::alignment::jobs::MOVE_STREAMLINES;
 use arcuate::state::density::{Value, Wanted};
 use arcuate::state::streamlines::{BundleAction, ManualSelection, SameArc, lines_of};
-use arcuate::state::{Action, Content, Effect, LayerId, Phase, State, update};
+use arcuate::state::{
+    Action, AlignmentAction, Content, Effect, FilesAction, LayerId, Phase, RegionAction, State,
+    update,
+};
 use glam::{DAffine3, DVec3};
 use libtest_mimic::Trial;
 use std::path::{Path, PathBuf};
@@ -40,7 +42,7 @@ fn window(folder: &Path) -> (Window, LayerId) {
         panic!("an image")
     };
     nifti::save_volume(&image, volume, "test", &Control::new()).unwrap();
-    window.act(Action::Open(vec![image]));
+    window.act(Action::Files(FilesAction::Open(vec![image])));
     let id = window.state.document.layer_named("t1").unwrap().id;
     (window, id)
 }
@@ -54,7 +56,11 @@ fn grid(window: &Window, id: LayerId) -> DAffine3 {
 }
 
 fn shift(window: &mut Window, layer: LayerId, by: DAffine3, phase: Phase) {
-    window.act(Action::ShiftLayer { layer, by, phase });
+    window.act(Action::Alignment(AlignmentAction::Shift {
+        layer,
+        by,
+        phase,
+    }));
 }
 
 fn comes_back() {
@@ -80,7 +86,10 @@ fn comes_back() {
     assert_eq!(grid(&window, id), other * there);
     shift(&mut window, mask, by, Phase::Done);
     let role = Role::Include;
-    window.act(Action::RegionFromLayer { layer: mask, role });
+    window.act(Action::Region(RegionAction::FromLayer {
+        layer: mask,
+        role,
+    }));
     // Nothing that stands for its file says that it is there.
     let text = told(&window.state);
     assert!(
@@ -117,9 +126,9 @@ fn aligned() {
     nifti::save_volume(&paths[0], &head.b0, "test", &control).unwrap();
     nifti::save_volume(&paths[1], &moved(&head.t1, put), "test", &control).unwrap();
     let mut window = Window::new();
-    window.act(Action::Open(paths.to_vec()));
+    window.act(Action::Files(FilesAction::Open(paths.to_vec())));
     let id = window.state.document.layer_named("t1").unwrap().id;
-    window.act(Action::AlignLayer(id));
+    window.act(Action::Alignment(AlignmentAction::Align(id)));
     assert_eq!(window.said(), "");
     let by = window.state.document.moved_by(id);
     for p in [DVec3::ZERO, DVec3::new(40.0, -50.0, 30.0)] {
@@ -150,14 +159,20 @@ fn by_file() {
     let by = random_move(&mut random, 10.0, 20.0);
     let path = folder.path().join("t1_to_dwi.mat");
     save_flirt(&path, by, &own, &scan).unwrap();
-    window.act(Action::ApplyAffine { layer: id, path });
+    window.act(Action::Alignment(AlignmentAction::ApplyAffine {
+        layer: id,
+        path,
+    }));
     assert_eq!(window.said(), "");
     let found = window.state.document.moved_by(id);
     for p in [DVec3::ZERO, DVec3::splat(50.0)] {
         assert!(found.transform_point3(p).distance(by.transform_point3(p)) < 1e-9);
     }
     let path = folder.path().join("none.mat");
-    window.act(Action::ApplyAffine { layer: id, path });
+    window.act(Action::Alignment(AlignmentAction::ApplyAffine {
+        layer: id,
+        path,
+    }));
     assert!(window.said().contains("none.mat"), "{}", window.said());
 }
 
@@ -179,7 +194,7 @@ fn maps() {
     let lines = Tractogram::new(line, vec![0, 20]).with_grid(grid);
     let path = folder.path().join("lines.trx");
     trx::save(&path, &lines, &Control::new()).unwrap();
-    window.act(Action::Open(vec![path]));
+    window.act(Action::Files(FilesAction::Open(vec![path])));
     let id = window.state.document.layer_named("lines").unwrap().id;
     let [by, other] = [(); 2].map(|()| random_move(&mut random, 5.0, 20.0));
     shift(&mut window, id, by, Phase::Done);
@@ -252,7 +267,7 @@ fn many() {
     let offsets: Vec<u64> = (0..=COUNT as u64 / 100).map(|i| 100 * i).collect();
     trx::save(&path, &Tractogram::new(line, offsets), &Control::new()).unwrap();
     let mut window = Window::new();
-    window.act(Action::Open(vec![path.clone()]));
+    window.act(Action::Files(FilesAction::Open(vec![path.clone()])));
     let layer = window.state.document.layers[0].id;
     let before = points(&window.state, layer);
     let to = |mm: f64| DAffine3::from_translation(DVec3::new(0.0, mm, 0.0));
@@ -266,7 +281,10 @@ fn many() {
     for (mm, phase) in steps {
         let by = to(mm);
         let state = &mut window.state;
-        requested.extend(update(state, Action::ShiftLayer { layer, by, phase }));
+        requested.extend(update(
+            state,
+            Action::Alignment(AlignmentAction::Shift { layer, by, phase }),
+        ));
         // A nudge goes on from there.
         assert_eq!(state.moved_to(layer), by);
         assert!(std::ptr::eq(&*points(state, layer), &*before));
@@ -292,7 +310,10 @@ fn many() {
     shift(&mut window, layer, to(5.0), Phase::Done);
     assert_eq!(points(&window.state, layer)[7], [7.0, 5.0, 1.0]);
     let (by, phase) = (to(6.0), Phase::Done);
-    let requested = update(&mut window.state, Action::ShiftLayer { layer, by, phase });
+    let requested = update(
+        &mut window.state,
+        Action::Alignment(AlignmentAction::Shift { layer, by, phase }),
+    );
     let [Effect::Submit(request)] = &requested[..] else {
         panic!("one request");
     };
@@ -318,7 +339,7 @@ fn many() {
 /// Two layers that are nudged in turn, the first again before it is there, both come where they were nudged
 /// last, each step by step.
 fn in_turn(window: &mut Window, first: LayerId, path: PathBuf) {
-    window.act(Action::Open(vec![path]));
+    window.act(Action::Files(FilesAction::Open(vec![path])));
     let second = window.state.document.layers.last().expect("opened").id;
     assert!(second != first);
     let from = window.state.document.moved_by(first);
@@ -328,7 +349,10 @@ fn in_turn(window: &mut Window, first: LayerId, path: PathBuf) {
     for (layer, mm) in requested {
         let (by, phase) = (to(mm), Phase::Done);
         let state = &mut window.state;
-        query.extend(update(state, Action::ShiftLayer { layer, by, phase }));
+        query.extend(update(
+            state,
+            Action::Alignment(AlignmentAction::Shift { layer, by, phase }),
+        ));
     }
     assert_eq!(window.state.moved_to(first), to(4.0));
     assert_eq!(window.state.moved_to(second), to(3.0));
@@ -374,7 +398,10 @@ fn edited_meanwhile(window: &mut Window, layer: LayerId) {
     };
     let edits = delete(window);
     let (by, phase) = (to(6.0), Phase::Done);
-    let moves = update(&mut window.state, Action::ShiftLayer { layer, by, phase });
+    let moves = update(
+        &mut window.state,
+        Action::Alignment(AlignmentAction::Shift { layer, by, phase }),
+    );
     // One more while they are on their way is refused.
     let message = window.said();
     assert!(

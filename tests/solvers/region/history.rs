@@ -3,7 +3,7 @@
 use crate::support::{Random, opened_event, opened_file, test};
 use arcuate::data::{Grid, Mask, Shape, Stroke, Volume};
 use arcuate::state::files::jobs::open::Loaded;
-use arcuate::state::{Action, Phase, State, Tool, update};
+use arcuate::state::{Action, Phase, RegionAction, State, Tool, ViewAction, update};
 use glam::{DVec3, dvec3};
 use libtest_mimic::Trial;
 use std::sync::Arc;
@@ -35,7 +35,7 @@ fn with_image(shape: [usize; 3]) -> State {
     let loaded = Loaded::Image(Volume::scalar(grid, values));
     let event = opened_event(1, opened_file("/data/t1.nii", loaded));
     update(&mut state, Action::Event(event));
-    update(&mut state, Action::SetTool(Tool::Brush));
+    update(&mut state, Action::View(ViewAction::SetTool(Tool::Brush)));
     state
 }
 
@@ -53,12 +53,12 @@ fn paint(state: &mut State, points: &[DVec3], radius_mm: f64, erase: bool) {
         let begins = i == 0;
         update(
             state,
-            Action::Stroke {
+            Action::Region(RegionAction::Stroke {
                 stroke,
                 erase,
                 begins,
                 phase,
-            },
+            }),
         );
         from = *to;
     }
@@ -91,7 +91,10 @@ fn stroke_by_stroke() {
         if i % 10 == 9 {
             // A region of its own.
             let role = arcuate::data::Role::Target;
-            update(&mut state, Action::DrawInto { region: None, role });
+            update(
+                &mut state,
+                Action::Region(RegionAction::DrawInto { region: None, role }),
+            );
         }
         let erase = i % 4 == 3;
         paint(&mut state, &points, random.uniform(1.0, 4.0), erase);
@@ -101,7 +104,7 @@ fn stroke_by_stroke() {
         if i % 7 == 6 {
             // Something in between that is no stroke.
             let region = state.document.regions[0].id;
-            update(&mut state, Action::ToggleRegion(region));
+            update(&mut state, Action::Region(RegionAction::Toggle(region)));
             seen.push(masks(&state));
         }
     }
@@ -132,12 +135,12 @@ fn cut_off() {
                 disc: None,
             };
             let (erase, phase) = (false, Phase::Live);
-            let stroke = Action::Stroke {
+            let stroke = Action::Region(RegionAction::Stroke {
                 stroke,
                 erase,
                 begins,
                 phase,
-            };
+            });
             update(&mut state, stroke);
         }
         seen.push(masks(&state));
@@ -174,8 +177,11 @@ fn sphere_to_voxels() {
         radius_mm: 6.0,
     };
     let role = arcuate::data::Role::Seed;
-    update(&mut state, Action::PlaceRegion { role, shape });
-    update(&mut state, Action::SetTool(Tool::Brush));
+    update(
+        &mut state,
+        Action::Region(RegionAction::Place { role, shape }),
+    );
+    update(&mut state, Action::View(ViewAction::SetTool(Tool::Brush)));
     paint(&mut state, &[DVec3::splat(28.0)], 3.0, false);
     let is_voxels = |state: &State| matches!(&*state.document.regions[0].shape, Shape::Mask(_));
     assert_eq!(
@@ -223,14 +229,17 @@ fn deleted_come_back() {
     let mut state = with_image([50, 50, 50]);
     let role = arcuate::data::Role::Include;
     for _ in 0..12 {
-        update(&mut state, Action::DrawInto { region: None, role });
+        update(
+            &mut state,
+            Action::Region(RegionAction::DrawInto { region: None, role }),
+        );
         let p = DVec3::from_array([0; 3].map(|_| random.uniform(5.0, 45.0)));
         paint(&mut state, &[p], 4.0, false);
     }
     let all = masks(&state);
     let ids: Vec<_> = state.document.regions.iter().map(|r| r.id).collect();
     for id in &ids {
-        update(&mut state, Action::DeleteRegion(*id));
+        update(&mut state, Action::Region(RegionAction::Delete(*id)));
     }
     assert!(state.document.regions.is_empty());
     // Twelve small balls, not twelve images.

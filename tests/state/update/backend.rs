@@ -7,7 +7,10 @@ use arcuate::jobs::{BackendOpened, Delivery, DeviceFailure, Job, Outcome, Receiv
 use arcuate::solvers::curves::Params;
 use arcuate::state::device::jobs::{LoadKernels, UseBackend};
 use arcuate::state::track::jobs::streamlines::{TrackStreamlines, TrackWholeBrain};
-use arcuate::state::{Action, BackendKind, DeviceChoice, Effect, Event, Phase, State, update};
+use arcuate::state::{
+    Action, BackendKind, DeviceAction, DeviceChoice, Effect, Event, Phase, RegionAction, State,
+    TrackAction, update,
+};
 use glam::DVec3;
 use libtest_mimic::Trial;
 
@@ -64,7 +67,7 @@ fn by_hand() {
     let mut state = on_two_cards();
     state.session.rays_per_ms = Some(1e6);
     let kind = BackendKind::Cuda(DeviceChoice::Number(1));
-    let effects = update(&mut state, Action::ChooseBackend(kind));
+    let effects = update(&mut state, Action::Device(DeviceAction::Choose(kind)));
     let Some(UseBackend { kind: asked }) = only_job(&effects) else {
         panic!("{effects:?}")
     };
@@ -91,7 +94,7 @@ fn fails() {
     let mut window = Window::new();
     // No machine has so many cards.
     let kind = BackendKind::Cuda(DeviceChoice::Number(4_000));
-    window.act(Action::ChooseBackend(kind));
+    window.act(Action::Device(DeviceAction::Choose(kind)));
     let session = &window.state.session;
     assert_eq!(session.messages.len(), 1);
     let message = &session.messages[0].text;
@@ -102,7 +105,7 @@ fn fails() {
     assert_eq!(session.backend_setting, BackendKind::Auto);
     assert_eq!(session.backend.label, "");
     // The next that opens takes the message away.
-    window.act(Action::ChooseBackend(BackendKind::Cpu));
+    window.act(Action::Device(DeviceAction::Choose(BackendKind::Cpu)));
     assert!(window.state.session.messages.is_empty());
     assert_eq!(window.state.session.backend_setting, BackendKind::Cpu);
     assert!(
@@ -120,7 +123,7 @@ fn fails() {
 fn stranded() {
     let mut window = Window::fitted();
     window.state.session.backend_setting = BackendKind::Cuda(DeviceChoice::First);
-    window.act(Action::TrackWholeBrain);
+    window.act(Action::Track(TrackAction::WholeBrain));
     let request = window
         .jobs_of::<TrackWholeBrain>()
         .last()
@@ -129,10 +132,10 @@ fn stranded() {
     let layers = window.state.document.layers.len();
     let mut changed = window.state.document.track.clone();
     changed.step_mm = 2.0;
-    window.act(Action::SetTrack {
+    window.act(Action::Track(TrackAction::SetStreamlines {
         params: changed,
         phase: Phase::Done,
-    });
+    }));
     window.act(failure(&request));
     let message = &window.state.session.messages[0];
     assert!(message.on_card && message.text == LOST);
@@ -142,7 +145,7 @@ fn stranded() {
         "all is still there"
     );
     let before = window.submitted.len();
-    window.act(Action::RunOnCpu);
+    window.act(Action::Device(DeviceAction::RunOnCpu));
     let [first, second] = &window.submitted[before..] else {
         panic!("{:?}", &window.submitted[before..])
     };
@@ -184,18 +187,18 @@ fn live() {
     assert_eq!(session(&window).live_error.as_deref(), Some(LOST));
     assert_eq!(window.state.document.regions.len(), 1);
     window.holding = true;
-    window.act(Action::RunOnCpu);
+    window.act(Action::Device(DeviceAction::RunOnCpu));
     let centre = DVec3::X * 3.0;
     let shape = Shape::Sphere {
         centre,
         radius_mm: 4.0,
     };
     // What is asked for while the CPU is being opened fails as well.
-    window.act(Action::SetRegionShape {
+    window.act(Action::Region(RegionAction::SetShape {
         region: seed,
         shape,
         phase: Phase::Done,
-    });
+    }));
     let request = window
         .jobs_of::<TrackStreamlines>()
         .last()
@@ -218,13 +221,13 @@ fn live() {
     );
     window.holding = true;
     let params = window.state.document.track.clone();
-    window.act(Action::SetTrack {
+    window.act(Action::Track(TrackAction::SetStreamlines {
         params: Params {
             step_mm: 1.0,
             ..params
         },
         phase: Phase::Done,
-    });
+    }));
     let before = window.jobs_of::<TrackStreamlines>().count();
     window.act(failure(&request));
     assert_eq!(window.jobs_of::<TrackStreamlines>().count(), before + 1);
@@ -233,7 +236,7 @@ fn live() {
 
 fn no_offer() {
     let mut window = Window::fitted();
-    window.act(Action::TrackWholeBrain);
+    window.act(Action::Track(TrackAction::WholeBrain));
     let request = window
         .jobs_of::<TrackWholeBrain>()
         .last()
@@ -242,7 +245,7 @@ fn no_offer() {
     window.act(failure(&request));
     window.act(failure(&request));
     assert_eq!(window.state.session.stranded.requests.len(), 1);
-    window.act(Action::TrackWholeBrain);
+    window.act(Action::Track(TrackAction::WholeBrain));
     assert!(window.state.session.messages.is_empty());
     assert!(window.state.session.stranded.requests.is_empty());
     window.act(failure(&request));

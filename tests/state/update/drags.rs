@@ -9,11 +9,12 @@ use arcuate::jobs::Outcome;
 use arcuate::scene::{self, Size};
 use arcuate::solvers::geodesic::{Cut, Sharpening};
 use arcuate::solvers::pathway::Rates;
-use arcuate::state::Event;
 use arcuate::state::pathways::jobs::{COMPARE, ComparePathway, FindPathway, PATHWAY};
 use arcuate::state::pathways::{LAG, PathwayAction, Standing};
 use arcuate::state::track::jobs::LIVE;
-use arcuate::state::{Action, Pane, Phase, Rays, Task};
+use arcuate::state::{
+    Action, Event, Pane, Phase, Rays, RegionAction, Task, TrackAction, ViewAction,
+};
 use glam::{DVec2, DVec3};
 use libtest_mimic::Trial;
 use std::sync::Arc;
@@ -167,7 +168,7 @@ fn strengths(window: &Window) -> [f32; 4] {
 
 fn dim() {
     let mut window = looking();
-    window.act(Action::MoveCrosshair(A));
+    window.act(Action::View(ViewAction::MoveCrosshair(A)));
     let bright = strengths(&window);
     slow(&mut window);
     window.holding = true;
@@ -206,7 +207,7 @@ fn dim_rays() {
     let sharpen = |window: &mut Window, alpha: f64, phase: Phase| {
         let mut rays = window.state.document.rays.clone();
         rays.medium.sharpening = Sharpening::Power { alpha };
-        window.act(Action::SetRays { rays, phase });
+        window.act(Action::Track(TrackAction::SetRays { rays, phase }));
     };
     let bright = strength(&window);
     assert!(!window.state.live_is_stale());
@@ -236,10 +237,10 @@ fn dim_rays() {
         cut,
         ..window.state.document.rays.clone()
     };
-    window.act(Action::SetRays {
+    window.act(Action::Track(TrackAction::SetRays {
         rays,
         phase: Phase::Live,
-    });
+    }));
     assert!(!window.state.live_is_stale());
     // What was stopped leaves the old ones, dim.
     sharpen(&mut window, 3.0, Phase::Done);
@@ -269,8 +270,8 @@ fn compared() {
     // A width solves nothing, and compares nothing.
     let count = comparisons(&window).len();
     change(&mut window, Phase::Done, |s| s.epsilon = 0.3);
-    window.act(Action::SelectTask(Task::View));
-    window.act(Action::SelectTask(Task::Pathways));
+    window.act(Action::View(ViewAction::SelectTask(Task::View)));
+    window.act(Action::View(ViewAction::SelectTask(Task::Pathways)));
     assert_eq!(comparisons(&window).len(), count);
     assert!(known(&window).is_some());
     // They belong to the full result: a coarse one of the same request has none.
@@ -317,7 +318,7 @@ fn interrupted() {
     let why = window.state.session.pathways.not_compared.as_deref();
     assert_eq!(why, Some("Stopped"));
     let count = comparisons(&window).len();
-    window.act(Action::MoveCrosshair(DVec3::ONE));
+    window.act(Action::View(ViewAction::MoveCrosshair(DVec3::ONE)));
     assert_eq!(comparisons(&window).len(), count);
     window.holding = false;
     window.act(Action::Pathway(PathwayAction::CompareAgain));
@@ -339,11 +340,11 @@ fn budget() {
             radius_mm: 5.0,
         };
         let phase = Phase::Live;
-        window.act(Action::SetRegionShape {
+        window.act(Action::Region(RegionAction::SetShape {
             region,
             shape,
             phase,
-        });
+        }));
         assert!(rays::live(&window).coarse);
         (
             rays::live(&window).seeds,
@@ -384,7 +385,7 @@ fn enough() {
     requested.cut = Cut::TopShare(0.01);
     let set = |window: &mut Window, phase: Phase| {
         let rays = requested.clone();
-        window.act(Action::SetRays { rays, phase });
+        window.act(Action::Track(TrackAction::SetRays { rays, phase }));
     };
     set(&mut window, Phase::Done);
     window.state.session.rays_per_ms = Some(1.0);
@@ -394,11 +395,11 @@ fn enough() {
         radius_mm: 5.0,
     };
     let phase = Phase::Live;
-    window.act(Action::SetRegionShape {
+    window.act(Action::Region(RegionAction::SetShape {
         region,
         shape,
         phase,
-    });
+    }));
     let passed = |window: &Window| {
         let rays = rays::live(window).rays.as_ref().expect("rays");
         rays.measures.len()
@@ -454,16 +455,16 @@ fn status_of_task() {
     to_alpha(&mut window, 2.0, Phase::Done);
     let message = window.state.session.status.clone();
     assert!(message.starts_with("Solved in "), "{message}");
-    window.act(Action::SelectTask(Task::Pathways));
+    window.act(Action::View(ViewAction::SelectTask(Task::Pathways)));
     assert_eq!(window.state.session.status, message);
     // Streamlines that were put off are tracked now, and have a status of their own.
     let not_solved = |window: &mut Window| {
-        window.act(Action::SelectTask(Task::View));
+        window.act(Action::View(ViewAction::SelectTask(Task::View)));
         let now = &window.state.session.status;
         assert!(!now.contains("Solved in "), "{now}");
     };
     not_solved(&mut window);
-    window.act(Action::SelectTask(Task::Pathways));
+    window.act(Action::View(ViewAction::SelectTask(Task::Pathways)));
     to_alpha(&mut window, 3.0, Phase::Done);
     window.act(Action::Undo);
     let message = window.state.session.status.clone();

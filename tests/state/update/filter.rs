@@ -4,10 +4,12 @@ mod commands;
 mod left_behind;
 
 use super::{Window, file};
-use crate::support::{origins::weight_maps, test};
+use crate::support::origins::weight_maps;
+use crate::support::test;
 use arcuate::data::{Role, Shape, Tractogram};
+use arcuate::solvers::commit;
+use arcuate::solvers::commit::cylinder::Timing;
 use arcuate::solvers::commit::model::Intra;
-use arcuate::solvers::commit::{self, cylinder::Timing};
 use arcuate::state::core::display::LineColouring;
 use arcuate::state::files::jobs::open::Loaded;
 use arcuate::state::filter::{
@@ -16,7 +18,9 @@ use arcuate::state::filter::{
 };
 use arcuate::state::segment::{SegmentAction, Start};
 use arcuate::state::streamlines::{Column, How, Limit, StreamlineRules, lines_of};
-use arcuate::state::{Action, BundleAction, Layer, Phase, Task};
+use arcuate::state::{
+    Action, BundleAction, Layer, LayerAction, Phase, RegionAction, Task, ViewAction,
+};
 use glam::DVec3;
 use libtest_mimic::Trial;
 use std::sync::Arc;
@@ -73,7 +77,7 @@ fn opened() -> Window {
     let mut window = Window::fitted();
     let event = file("/data/lines.trx", Loaded::Tractogram(lines()));
     window.act(Action::Event(event));
-    window.act(Action::SelectTask(Task::Filter));
+    window.act(Action::View(ViewAction::SelectTask(Task::Filter)));
     window
 }
 
@@ -159,7 +163,7 @@ fn weights() {
     assert_eq!(values(&window), all);
     // The maps go with their streamlines.
     let id = layer(&window).id;
-    window.act(Action::DeleteLayer(id));
+    window.act(Action::Layer(LayerAction::Delete(id)));
     assert!(
         !window
             .state
@@ -255,7 +259,7 @@ fn set(window: &mut Window, edit: impl FnOnce(&mut arcuate::solvers::commit::Par
 
 fn refused() {
     let mut window = Window::fitted();
-    window.act(Action::SelectTask(Task::Filter));
+    window.act(Action::View(ViewAction::SelectTask(Task::Filter)));
     let why = window.state.cannot_filter().expect("no streamlines");
     assert!(why.contains("no streamlines"), "{why}");
     act(&mut window, FilterAction::Run);
@@ -353,7 +357,7 @@ fn lesion() {
     assert!(sum > 0.0, "{sum}");
     // What is chosen, and what passes a region.
     let id = layer(&window).id;
-    window.act(Action::SelectLayer(Some(id)));
+    window.act(Action::Layer(LayerAction::Select(Some(id))));
     window.act(Action::Bundle(BundleAction::Choose {
         lines: vec![0, 1, 2],
         how: How::Replace,
@@ -382,7 +386,7 @@ fn lesion() {
 /// Its voxels are counted by the worker, and are those of its mask.
 fn along() {
     let mut window = fitted();
-    window.act(Action::SelectTask(Task::Pathways));
+    window.act(Action::View(ViewAction::SelectTask(Task::Pathways)));
     let ends = [(Role::Seed, -14.0), (Role::Target, 14.0)];
     for (role, y) in ends {
         window.place(role, DVec3::new(5.0, y, 1.0));
@@ -390,18 +394,18 @@ fn along() {
     let found = window.state.final_pathway().expect("a pathway").clone();
     let mask = found.mask(window.state.document.pathways.epsilon);
     // A surface may begin with it, too.
-    window.act(Action::SelectTask(Task::Segment));
+    window.act(Action::View(ViewAction::SelectTask(Task::Segment)));
     window.act(Action::Segment(SegmentAction::StartFromPathway(None)));
     let Start::Mask(name, begun) = &window.state.document.segment.start else {
         panic!("a mask");
     };
     assert_eq!((&**name, &begun.inside), ("Pathway", &mask.inside));
-    window.act(Action::SelectTask(Task::Filter));
+    window.act(Action::View(ViewAction::SelectTask(Task::Filter)));
     cut_out(&mut window, VirtualLesionResult::Pathway(None));
-    window.act(Action::PlaceRegion {
+    window.act(Action::Region(RegionAction::Place {
         role: Role::Include,
         shape: Shape::Mask(mask),
-    });
+    }));
     let region = window.state.session.selected_region.expect("a region");
     cut_out(&mut window, VirtualLesionResult::Region(region));
     assert_eq!(said(&window), "");
@@ -425,7 +429,7 @@ fn edited() {
     assert_eq!(said(&window), "");
     let before = weighed(&window).figures.clone();
     let id = layer(&window).id;
-    window.act(Action::SelectLayer(Some(id)));
+    window.act(Action::Layer(LayerAction::Select(Some(id))));
     window.act(Action::Bundle(BundleAction::Choose {
         lines: vec![0, 6, 12, 26],
         how: How::Replace,
@@ -498,7 +502,7 @@ fn sums_apart() {
         centre: DVec3::splat(-1.0),
         radius_mm: 60.0,
     };
-    window.act(Action::PlaceRegion { role, shape });
+    window.act(Action::Region(RegionAction::Place { role, shape }));
     let all = window.state.session.selected_region.expect("placed");
     let some = window.place(role, DVec3::new(7.0, -1.0, -1.0));
     let rows = apart(&window);
@@ -535,12 +539,12 @@ fn sums_apart() {
     let with = segments(&window);
     window.state.session.filter.held = None;
     window.state.session.filter.sums = Default::default();
-    window.act(Action::SelectTask(Task::Filter));
+    window.act(Action::View(ViewAction::SelectTask(Task::Filter)));
     assert_eq!(segments(&window), with);
     assert_eq!(apart(&window), rows);
     // Those that are kept have the weights that they had, and sums of their own once Filter looks at them.
     let before = values(&window);
-    window.act(Action::SelectLayer(Some(id)));
+    window.act(Action::Layer(LayerAction::Select(Some(id))));
     window.act(Action::Bundle(BundleAction::Choose {
         lines: (0..12).collect(),
         how: How::Replace,

@@ -8,7 +8,10 @@ use arcuate::solvers::tensor_fit;
 use arcuate::state::files::jobs::open::{Loaded, OpenFile, Opened};
 use arcuate::state::sessions::unsaved::UnsavedPart;
 use arcuate::state::tensors::jobs::fit::FitTensors;
-use arcuate::state::{Action, LayerId, Severity, State, update};
+use arcuate::state::{
+    Action, FilesAction, LayerAction, LayerId, RegionAction, Severity, State, TensorAction,
+    ViewAction, update,
+};
 use arcuate::ui::probe;
 use glam::{DAffine3, DVec3, dvec3};
 use libtest_mimic::Trial;
@@ -78,7 +81,7 @@ fn repaired() {
     assert_eq!(window.tensors().fitted, before);
     // Nor by asking for it.
     let repaired = layer(&window.state, "Repaired tensors");
-    window.act(Action::SetFitMask(Some(repaired)));
+    window.act(Action::Tensors(TensorAction::SetMask(Some(repaired))));
     assert_eq!(window.tensors().fitted, before);
 }
 
@@ -92,7 +95,7 @@ fn chosen() {
         "a region"
     );
     let roi = layer(&window.state, "roi");
-    window.act(Action::SetFitMask(Some(roi)));
+    window.act(Action::Tensors(TensorAction::SetMask(Some(roi))));
     assert!(window.tensors().fitted < all * 3 / 4);
     let command = window.fit().command();
     assert!(command.contains(" --mask /data/roi.nii.gz"), "{command}");
@@ -101,7 +104,7 @@ fn chosen() {
     window.act(Action::Redo);
     assert_eq!(window.fits(), 2);
     // Without its layer the mask is found again.
-    window.act(Action::DeleteLayer(roi));
+    window.act(Action::Layer(LayerAction::Delete(roi)));
     assert_eq!(window.tensors().fitted, all);
     assert!(!window.fit().command().contains("--mask"));
 }
@@ -170,7 +173,10 @@ fn together() {
     for order in [[0, 1], [1, 0]] {
         let mut window = Window::new();
         // Only notes what was asked for.
-        update(&mut window.state, Action::Open(paths.to_vec()));
+        update(
+            &mut window.state,
+            Action::Files(FilesAction::Open(paths.to_vec())),
+        );
         for i in order {
             window.act(Action::Event(events()[i].clone()));
         }
@@ -232,7 +238,7 @@ fn shells() {
 fn gradients_to_scans() {
     let requested = |state: &mut State| {
         let files = vec!["/d/x.bval".into(), "/d/x.bvec".into()];
-        let effects = update(state, Action::Open(files));
+        let effects = update(state, Action::Files(FilesAction::Open(files)));
         effects.iter().find_map(|e| match e.job() {
             Some(OpenFile { path, .. }) => Some(path.clone()),
             _ => None,
@@ -265,7 +271,7 @@ fn gradients_to_scans() {
     update(&mut state, Action::Event(image()));
     assert_eq!(requested(&mut state), Some("/d/waits.nii".into()));
     let waits = layer(&state, "waits");
-    update(&mut state, Action::DeleteLayer(waits));
+    update(&mut state, Action::Layer(LayerAction::Delete(waits)));
     assert_eq!(requested(&mut state), Some("/d/has.nii".into()));
 }
 
@@ -299,10 +305,10 @@ fn no_file() {
     let mut window = Window::fitted();
     window.place(Role::Seed, dvec3(0.0, 2.0, 0.0));
     let mask = layer(&window.state, "Brain mask");
-    window.act(Action::RegionFromLayer {
+    window.act(Action::Region(RegionAction::FromLayer {
         layer: mask,
         role: Role::Mask,
-    });
+    }));
     let live = window.state.session.live.clone().expect("live");
     let sentence = live.recipe.no_command().expect("no command");
     assert!(sentence.contains("\"Brain mask\""), "{sentence}");
@@ -340,7 +346,10 @@ fn beside() {
     update(&mut both, Action::Event(mask()));
     assert!(both.document.chosen_mask().is_some());
     assert_eq!(both.unsaved(), []);
-    let effects = update(&mut window.state, Action::TakeOfferedMask);
+    let effects = update(
+        &mut window.state,
+        Action::Tensors(TensorAction::TakeOfferedMask),
+    );
     let requested = effects
         .iter()
         .any(|e| matches!(e.job(), Some(OpenFile { path: requested, .. }) if *requested == path));
@@ -363,7 +372,7 @@ fn no_fa() {
     window.act(Action::Event(opened()));
     let grid = window.tensors().field.grid.clone();
     let corner = grid.world(DVec3::splat(1.0));
-    window.act(Action::MoveCrosshair(corner));
+    window.act(Action::View(ViewAction::MoveCrosshair(corner)));
     let all = probe::readings(&window.state);
     for name in ["FA", "MD", "AD", "RD"] {
         let reading = all.iter().find(|r| r.name == name).expect(name);
@@ -374,12 +383,12 @@ fn no_fa() {
         .map(|r| r.value.as_str())
         .collect();
     assert_eq!(brief, ["outside the mask"]);
-    window.act(Action::MoveCrosshair(grid.centre()));
+    window.act(Action::View(ViewAction::MoveCrosshair(grid.centre())));
     let all = probe::readings(&window.state);
     let fa = all.iter().find(|r| r.name == "FA").expect("FA");
     assert!(fa.value.parse::<f64>().is_ok(), "{}", fa.value);
     let outside = grid.bounds().1 + 50.0;
-    window.act(Action::MoveCrosshair(outside));
+    window.act(Action::View(ViewAction::MoveCrosshair(outside)));
     let all = probe::readings(&window.state);
     let fa = all.iter().find(|r| r.name == "FA").expect("FA");
     assert_eq!(fa.value, "outside");

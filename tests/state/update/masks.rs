@@ -4,9 +4,8 @@ use super::{file, opened};
 use crate::support::test;
 use arcuate::data::{Grid, Mask};
 use arcuate::scene;
-use arcuate::state::Event;
 use arcuate::state::files::jobs::open::Loaded;
-use arcuate::state::{Action, Pane, Phase, State, update};
+use arcuate::state::{Action, Event, LayerAction, Pane, Phase, State, ViewAction, update};
 use glam::DVec3;
 use libtest_mimic::Trial;
 use std::sync::Arc;
@@ -62,7 +61,10 @@ fn alone() {
     // A step of the wheel is a voxel of it.
     let before = state.view.crosshair;
     let pane = Pane::Axial;
-    update(&mut state, Action::StepSlice { pane, steps: 1 });
+    update(
+        &mut state,
+        Action::View(ViewAction::StepSlice { pane, steps: 1 }),
+    );
     let step = (state.view.crosshair - before).abs().max_element();
     assert!((step - VOXEL_MM).abs() < 1e-9, "{step} mm");
 }
@@ -78,11 +80,11 @@ fn with_a_scan() {
     let (layer, phase) = (layer.id, Phase::Done);
     update(
         &mut state,
-        Action::SetDisplay {
+        Action::Layer(LayerAction::SetDisplay {
             layer,
             display,
             phase,
-        },
+        }),
     );
     update(&mut state, Action::Event(opened()));
     assert_eq!(seen(&state), ["brain_mask", "scan"]);

@@ -8,11 +8,10 @@ use arcuate::data::{Role, VolumeKind};
 use arcuate::scene::draw_list::GlyphPlace::Below;
 use arcuate::scene::draw_list::{ById, LineColour, VolumeDraw, VolumeStyle};
 use arcuate::scene::{self, Size};
-use arcuate::state::core::glyph_look::GlyphLook;
-use arcuate::state::core::glyph_look::GlyphPlace;
+use arcuate::state::core::glyph_look::{GlyphLook, GlyphPlace};
 use arcuate::state::core::volume_look::Cut;
 use arcuate::state::pathways::{PathwayAction, PathwaySettings, Shown};
-use arcuate::state::{Action, Pane, Phase};
+use arcuate::state::{Action, LayerAction, Pane, Phase, ViewAction};
 use arcuate::ui::probe;
 use arcuate::ui::views::path_at_pointer;
 use glam::{DVec2, DVec3, dvec3};
@@ -84,7 +83,7 @@ fn again() {
     let id = window.state.document.kept_pathways[0].id;
     Arc::make_mut(&mut window.state.document.kept_pathways[0]).found = None;
     window.state.session.pathways.unsolved.push(id);
-    window.act(Action::MoveCrosshair(DVec3::ONE));
+    window.act(Action::View(ViewAction::MoveCrosshair(DVec3::ONE)));
     let solved = |window: &Window| window.state.document.kept_pathways[0].found.is_some();
     assert!(!solved(&window), "not asked for as it is");
     act(&mut window, PathwayAction::SolveKept(id));
@@ -149,7 +148,7 @@ fn density() {
 fn colours() {
     let mut window = looking();
     let dec = window.state.document.layer_named("DEC").expect("DEC").id;
-    window.act(Action::ShowOnly(dec));
+    window.act(Action::Layer(LayerAction::ShowOnly(dec)));
     let size = Size {
         points: DVec2::splat(200.0),
         pixels_per_point: 1.0,
@@ -187,7 +186,7 @@ fn colours() {
     };
     assert_eq!(cloud(&window).window, (0.0, 0.2));
     let on_black = cloud(&window).reference_mm;
-    window.act(Action::ToggleTheme);
+    window.act(Action::View(ViewAction::ToggleTheme));
     assert!(cloud(&window).reference_mm < 0.8 * on_black);
     // What a file may not say.
     set(&mut window, |s| s.range = f32::NAN);
@@ -264,14 +263,17 @@ fn hovered() {
         shown: true,
         ..GlyphLook::default()
     };
-    window.act(Action::SetGlyphs(glyphs));
+    window.act(Action::View(ViewAction::SetGlyphs(glyphs)));
     let look = window.state.view.glyphs;
     assert_eq!(look.place, GlyphPlace::Pathways);
     // Chosen while they are on, another place is kept.
     let place = GlyphPlace::Scene;
-    window.act(Action::SetGlyphs(GlyphLook { place, ..look }));
+    window.act(Action::View(ViewAction::SetGlyphs(GlyphLook {
+        place,
+        ..look
+    })));
     assert_eq!(window.state.view.glyphs.place, place);
-    window.act(Action::SetGlyphs(look));
+    window.act(Action::View(ViewAction::SetGlyphs(look)));
     let list = scene::slice(&window.state, Pane::Axial, size).expect("a slice");
     assert!(list.glyphs.is_none());
     let glyphs = scene::scene(&window.state, size).glyphs.expect("glyphs");
@@ -299,7 +301,7 @@ fn hovered() {
     )))));
     assert!(window.state.path_hovered().is_none());
     // What is told of the crosshair's voxel adds up.
-    window.act(Action::MoveCrosshair(at));
+    window.act(Action::View(ViewAction::MoveCrosshair(at)));
     let readings = probe::readings(&window.state);
     let value = |name: &str| {
         let found = readings.iter().find(|r| r.name.starts_with(name));

@@ -8,7 +8,7 @@ use arcuate::solvers::eikonal::LocalSolver;
 use arcuate::state::methods::methods;
 use arcuate::state::pathways::{PathwayAction, percent_joined};
 use arcuate::state::track::jobs::streamlines::TrackStreamlines;
-use arcuate::state::{Action, KeptPathway, Phase, Task};
+use arcuate::state::{Action, KeptPathway, Phase, Task, ViewAction};
 use arcuate::ui::format;
 use glam::DVec3;
 use libtest_mimic::Trial;
@@ -33,7 +33,7 @@ fn tracked(window: &Window) -> usize {
 /// None are made where they are not seen; who goes there finds them.
 fn tracks() {
     let mut window = looking();
-    window.act(Action::SelectTask(Task::Pathways));
+    window.act(Action::View(ViewAction::SelectTask(Task::Pathways)));
     let count = tracked(&window);
     for phase in [Phase::Live, Phase::Done] {
         drag(&mut window, Role::Seed, A + DVec3::X, phase);
@@ -45,14 +45,14 @@ fn tracks() {
     );
     let status = &window.state.session.status;
     assert!(status.starts_with("Solved in "), "{status}");
-    window.act(Action::SelectTask(Task::Track));
+    window.act(Action::View(ViewAction::SelectTask(Task::Track)));
     assert!(tracked(&window) > count);
     assert!(window.state.final_live().is_some());
     // Nothing has changed: nothing is made again.
     let count = tracked(&window);
-    window.act(Action::SelectTask(Task::Pathways));
+    window.act(Action::View(ViewAction::SelectTask(Task::Pathways)));
     assert!(window.state.final_live().is_some());
-    window.act(Action::SelectTask(Task::Track));
+    window.act(Action::View(ViewAction::SelectTask(Task::Track)));
     assert_eq!(tracked(&window), count);
 }
 

@@ -9,13 +9,12 @@ use arcuate::solvers::metric::Params;
 use arcuate::state::core::layer::OriginId;
 use arcuate::state::document::FitMask;
 use arcuate::state::files::jobs::open::Loaded;
-use arcuate::state::origin::Origin;
-use arcuate::state::origin::TensorFit;
+use arcuate::state::origin::{Origin, TensorFit};
 use arcuate::state::pathways::jobs::region::MakePathwayRegion;
 use arcuate::state::pathways::jobs::{FindPathway, KEPT_PATHWAY, PATHWAY};
 use arcuate::state::pathways::{PathwayAction, PathwayFile, PathwayKey, PathwaySettings, Standing};
 use arcuate::state::update::pathway_recipe;
-use arcuate::state::{Action, Phase, Recipe, Task};
+use arcuate::state::{Action, Phase, Recipe, RegionAction, Task, TensorAction, ViewAction};
 use arcuate::ui::views::path_at_pointer;
 use glam::{DVec3, dvec3};
 use libtest_mimic::Trial;
@@ -47,7 +46,7 @@ const B: DVec3 = dvec3(1.0, 14.0, 1.0);
 /// Fibres along y, a seed and a target at either end of some.
 pub(super) fn looking() -> Window {
     let mut window = Window::fitted();
-    window.act(Action::SelectTask(Task::Pathways));
+    window.act(Action::View(ViewAction::SelectTask(Task::Pathways)));
     window.place(Role::Seed, A);
     window.place(Role::Target, B);
     window
@@ -78,11 +77,11 @@ pub(super) fn drag(window: &mut Window, role: Role, centre: DVec3, phase: Phase)
         centre,
         radius_mm: 5.0,
     };
-    window.act(Action::SetRegionShape {
+    window.act(Action::Region(RegionAction::SetShape {
         region,
         shape,
         phase,
-    });
+    }));
 }
 
 fn looked_at() {
@@ -90,7 +89,7 @@ fn looked_at() {
     window.place(Role::Seed, A);
     window.place(Role::Target, B);
     assert!(asked(&window).is_empty(), "nobody looks");
-    window.act(Action::SelectTask(Task::Pathways));
+    window.act(Action::View(ViewAction::SelectTask(Task::Pathways)));
     assert_eq!(window.state.pathway_standing(), Some(Standing::Final));
     let found = live(&window);
     // Along the fibres, from sphere to sphere.
@@ -108,13 +107,13 @@ fn looked_at() {
     );
     assert!(command.contains("--from sphere:0,-14,0,") && command.contains("--epsilon 0.2"));
     let count = asked(&window).len();
-    window.act(Action::SelectTask(Task::View));
+    window.act(Action::View(ViewAction::SelectTask(Task::View)));
     drag(&mut window, Role::Seed, A + DVec3::X, Phase::Done);
     assert_eq!(asked(&window).len(), count, "nobody looks");
-    window.act(Action::SelectTask(Task::Pathways));
+    window.act(Action::View(ViewAction::SelectTask(Task::Pathways)));
     assert_eq!(asked(&window).len(), count + 1);
     let target = window.state.document.regions[1].id;
-    window.act(Action::DeleteRegion(target));
+    window.act(Action::Region(RegionAction::Delete(target)));
     assert!(window.state.session.pathways.live.is_none());
     window.act(Action::Undo);
     assert_eq!(window.state.pathway_standing(), Some(Standing::Final));
@@ -226,13 +225,13 @@ fn width() {
 
 fn apart() {
     let mut window = looking();
-    window.act(Action::PlaceRegion {
+    window.act(Action::Region(RegionAction::Place {
         role: Role::Exclude,
         shape: Shape::Box {
             centre: DVec3::ZERO,
             half_mm: dvec3(100.0, 4.0, 100.0),
         },
-    });
+    }));
     let working = &window.state.session.pathways;
     assert!(working.live.is_none() && working.running.is_none());
     let (_, why) = working.failed.as_ref().expect("a sentence");
@@ -241,7 +240,7 @@ fn apart() {
         "{why}"
     );
     let count = asked(&window).len();
-    window.act(Action::MoveCrosshair(DVec3::ONE));
+    window.act(Action::View(ViewAction::MoveCrosshair(DVec3::ONE)));
     assert_eq!(asked(&window).len(), count, "not asked for as it is");
     window.act(Action::Undo);
     assert_eq!(window.state.pathway_standing(), Some(Standing::Final));
@@ -423,7 +422,7 @@ fn quick() {
     });
     assert!(live(&window).coarse);
     // Who leaves in the middle of it is asked for nothing.
-    window.act(Action::SelectTask(Task::View));
+    window.act(Action::View(ViewAction::SelectTask(Task::View)));
     assert!(!window.state.session.pathways.unsettled);
 }
 
@@ -466,7 +465,7 @@ fn another() {
         assert!(window.cancelled_of_document && slot.is_of_document());
     }
     window.state.document = other;
-    window.act(Action::MoveCrosshair(DVec3::ONE));
+    window.act(Action::View(ViewAction::MoveCrosshair(DVec3::ONE)));
     assert_eq!(asked(&window).len(), count + 3);
     window.holding = false;
     window.deliver(|_| {});
@@ -494,12 +493,12 @@ fn tried_again() {
         ..(**fit).clone()
     });
     change(&mut window, elsewhere);
-    window.act(Action::MoveCrosshair(DVec3::ONE));
+    window.act(Action::View(ViewAction::MoveCrosshair(DVec3::ONE)));
     assert_eq!(window.state.session.pathways.unsolved.len(), 1);
     let reported = window.state.session.messages.last().expect("a sentence");
     assert!(reported.text.contains("Seed – Target"), "{}", reported.text);
     change(&mut window, there);
-    window.act(Action::MoveCrosshair(DVec3::ZERO));
+    window.act(Action::View(ViewAction::MoveCrosshair(DVec3::ZERO)));
     assert!(kept(&window).found.is_none(), "nothing has changed");
     window.ordinary();
     assert!(kept(&window).found.is_some());
@@ -515,7 +514,7 @@ fn own_mask() {
     window.act(Action::Event(super::file("/data/roi.nii.gz", loaded)));
     let mut layers = window.state.document.layers.iter();
     let roi = layers.find(|l| l.name == "roi").expect("opened").id;
-    window.act(Action::SetFitMask(Some(roi)));
+    window.act(Action::Tensors(TensorAction::SetMask(Some(roi))));
     let now = arcuate::state::tensors::mask_text::name_of(&window.state.document);
     assert_eq!(now, "the mask 'roi'");
     for (mask, name) in [
@@ -531,7 +530,7 @@ fn own_mask() {
         };
         (kept.found, kept.fit) = (None, document.origins.add(fit));
         window.state.session.pathways.unsolved_with = Default::default();
-        window.act(Action::MoveCrosshair(DVec3::ONE));
+        window.act(Action::View(ViewAction::MoveCrosshair(DVec3::ONE)));
         let mut jobs = window.submitted.iter().rev();
         let requested = jobs.find_map(|job| job.job::<FindPathway>().filter(|f| f.kept.is_some()));
         assert_eq!(requested.expect("solved again").mask_name, name);

@@ -12,7 +12,10 @@ use arcuate::state::track::jobs::LIVE;
 use arcuate::state::track::jobs::cut::{CUT, CutRays};
 use arcuate::state::track::jobs::shoot::ShootRays;
 use arcuate::state::track::jobs::streamlines::TrackStreamlines;
-use arcuate::state::{Action, Content, Method, Pane, Phase, Rays, Recipe, Standing, Task};
+use arcuate::state::{
+    Action, Content, FilesAction, Method, Pane, Phase, Rays, Recipe, RegionAction, Standing, Task,
+    TrackAction, ViewAction,
+};
 use arcuate::ui::probe;
 use glam::{DVec3, dvec3};
 use libtest_mimic::Trial;
@@ -40,7 +43,7 @@ pub fn tests() -> Vec<Trial> {
 /// A seed in the middle of the ball and rays that may be short.
 pub(super) fn shooting(seeds: usize) -> Window {
     let mut window = Window::fitted();
-    window.act(Action::SetMethod(Method::Rays));
+    window.act(Action::Track(TrackAction::SetMethod(Method::Rays)));
     change(&mut window, Phase::Done, |rays| {
         rays.params.walk.min_length_mm = 5.0;
         rays.params.walk.seeding = Seeding::Random { count: seeds };
@@ -53,7 +56,7 @@ pub(super) fn shooting(seeds: usize) -> Window {
 fn change(window: &mut Window, phase: Phase, edit: impl FnOnce(&mut Rays)) {
     let mut rays = window.state.document.rays.clone();
     edit(&mut rays);
-    window.act(Action::SetRays { rays, phase });
+    window.act(Action::Track(TrackAction::SetRays { rays, phase }));
 }
 
 fn shots(window: &Window) -> Vec<&ShootRays> {
@@ -72,7 +75,7 @@ fn follow_the_switch() {
     let mut window = Window::fitted();
     window.place(Role::Seed, DVec3::ZERO);
     assert!(live(&window).rays.is_none());
-    window.act(Action::SetMethod(Method::Rays));
+    window.act(Action::Track(TrackAction::SetMethod(Method::Rays)));
     assert!(live(&window).rays.is_some());
     assert_eq!(live(&window).seeds, 8_000, "the default");
     // Of all that pass, the strongest tenth.
@@ -108,11 +111,11 @@ fn coarse() {
             centre: DVec3::X * f64::from(x),
             radius_mm: 5.0,
         };
-        window.act(Action::SetRegionShape {
+        window.act(Action::Region(RegionAction::SetShape {
             region,
             shape,
             phase: Phase::Live,
-        });
+        }));
         steps += 1;
         assert!(live(&window).coarse && live(&window).seeds < all);
         assert!(window.state.session.unsettled);
@@ -325,10 +328,10 @@ fn one_reason() {
     let (kept, missed) = (output.kept.len(), output.missed.len());
     assert!(kept > 0 && missed > 0 && drawn(&window, true) == kept + missed);
     let reason = StopReason::ReachedTarget;
-    window.act(Action::ShowStop(Some(reason)));
+    window.act(Action::View(ViewAction::ShowStop(Some(reason))));
     assert_eq!(drawn(&window, true), kept, "what missed reached none");
     let reason = StopReason::LeftMask;
-    window.act(Action::ShowStop(Some(reason)));
+    window.act(Action::View(ViewAction::ShowStop(Some(reason))));
     let ended = |t: &arcuate::data::Tractogram| {
         let ends = &t.per_streamline["stop_end"];
         ends.iter()
@@ -344,7 +347,7 @@ fn one_reason() {
     let output = live(&window).output.clone();
     let expected = ended(&output.kept) + ended(&output.missed);
     assert_eq!(drawn(&window, true), expected);
-    window.act(Action::ShowStop(None));
+    window.act(Action::View(ViewAction::ShowStop(None)));
     assert_eq!(
         drawn(&window, true),
         output.kept.len() + output.missed.len()
@@ -353,10 +356,10 @@ fn one_reason() {
 
 fn crosshair() {
     let mut window = shooting(50);
-    window.act(Action::SelectTask(Task::Track));
+    window.act(Action::View(ViewAction::SelectTask(Task::Track)));
     let passing = |window: &Window| window.state.session.passing.expect("in the grid");
     for at in [DVec3::ZERO, dvec3(2.3, 5.1, -1.2), dvec3(0.0, -21.0, 0.0)] {
-        window.act(Action::MoveCrosshair(at));
+        window.act(Action::View(ViewAction::MoveCrosshair(at)));
         let grid = &window.tensors().field.grid;
         let voxel = grid.nearest(at).expect("inside");
         let curves = &live(&window).output.kept;
@@ -375,7 +378,7 @@ fn crosshair() {
             None => assert!(through.is_empty()),
         }
     }
-    window.act(Action::MoveCrosshair(DVec3::ZERO));
+    window.act(Action::View(ViewAction::MoveCrosshair(DVec3::ZERO)));
     let all = passing(&window).count;
     assert!(all > 10, "{all}");
     // Those that the cut leaves.
@@ -389,7 +392,7 @@ fn crosshair() {
     if passing(&window).count > 0 {
         assert_eq!(brief[1].name, probe::CONNECTIVITY);
     }
-    window.act(Action::SelectTask(Task::View));
+    window.act(Action::View(ViewAction::SelectTask(Task::View)));
     assert!(window.state.session.passing.is_none());
 }
 
@@ -413,13 +416,13 @@ fn late() {
     assert_eq!(step(&window), 2.0);
     // Rays that come after the switch are no streamlines.
     change(&mut window, Phase::Done, |r| r.params.walk.step_mm = 0.5);
-    window.act(Action::SetMethod(Method::Streamlines));
+    window.act(Action::Track(TrackAction::SetMethod(Method::Streamlines)));
     window.deliver(|events| events.reverse());
     assert!(live(&window).rays.is_none());
     // Nor do any stay whose seed is gone.
-    window.act(Action::SetMethod(Method::Rays));
+    window.act(Action::Track(TrackAction::SetMethod(Method::Rays)));
     let seed = window.state.document.regions[0].id;
-    window.act(Action::DeleteRegion(seed));
+    window.act(Action::Region(RegionAction::Delete(seed)));
     window.deliver(|_| {});
     assert!(window.state.session.live.is_none());
 }
@@ -430,7 +433,7 @@ fn kept() {
     let range = live(&window).rays.as_ref().expect("rays").range;
     let count = live(&window).output.kept.len();
     assert!(count > 0, "some reach the target along the fibres");
-    window.act(Action::KeepTracks);
+    window.act(Action::Track(TrackAction::Keep));
     let layer = window.state.document.layer_named("Rays").expect("a layer");
     assert_eq!(layer.display.window, range, "the colours stay");
     let table = &window.state.view.table;
@@ -441,14 +444,14 @@ fn kept() {
     let folder = tempfile::tempdir().expect("a folder");
     let path = |name: &str| folder.path().join(name);
     let (live, layer) = (path("live.tck"), path("layer.tck"));
-    window.act(Action::SaveTracks {
+    window.act(Action::Track(TrackAction::Save {
         layer: None,
         path: live.clone(),
-    });
-    window.act(Action::SaveLayer {
+    }));
+    window.act(Action::Files(FilesAction::SaveLayer {
         layer: id,
         path: layer.clone(),
-    });
+    }));
     for tck in [live, layer] {
         assert!(tck.exists());
         let tsf = std::fs::read(tck.with_extension("tsf")).expect("measures");
@@ -473,11 +476,11 @@ fn out_of_date() {
     assert_eq!(window.state.standing(), Some(Standing::Updating));
     assert!(window.state.final_live().is_none());
     let layers = window.state.document.layers.len();
-    window.act(Action::KeepTracks);
-    window.act(Action::SaveTracks {
+    window.act(Action::Track(TrackAction::Keep));
+    window.act(Action::Track(TrackAction::Save {
         layer: None,
         path: "/nowhere/rays.tck".into(),
-    });
+    }));
     assert_eq!(
         window.state.document.layers.len(),
         layers,
@@ -510,7 +513,7 @@ fn out_of_date() {
         (seeds, kept)
     );
     window.holding = false;
-    window.act(Action::Retrack);
+    window.act(Action::Track(TrackAction::Repeat));
     assert_eq!(window.state.standing(), Some(Standing::Final));
     assert!(live(&window).recipe.command().contains("--step 0.4"));
     // A cut that many rays wait for is not their result either.
@@ -526,7 +529,7 @@ fn asked(window: &Window) -> usize {
 fn undo_stops() {
     for method in Method::ALL {
         let mut window = shooting(20);
-        window.act(Action::SetMethod(method));
+        window.act(Action::Track(TrackAction::SetMethod(method)));
         window.holding = true;
         window.cancelled.clear();
         let requests = asked(&window);
@@ -538,7 +541,7 @@ fn undo_stops() {
                     ..window.state.document.track.clone()
                 };
                 let phase = Phase::Done;
-                window.act(Action::SetTrack { params, phase });
+                window.act(Action::Track(TrackAction::SetStreamlines { params, phase }));
             }
         }
         assert!(asked(&window) > requests);

@@ -1,16 +1,16 @@
 //! The surface of Segment: sampled, placed, run, steered, rewound, undone, kept; the notice where it cannot be.
 
 use super::Window;
-use crate::support::{Random, origins::segments, test};
+use crate::support::origins::segments;
+use crate::support::{Random, test};
 use arcuate::data::{Grid, Role, Volume};
 use arcuate::solvers::level_set::{Cause, Ended, ScriptEvent, Sphere};
-use arcuate::state::SaveLabels;
 use arcuate::state::core::layer::Content;
 use arcuate::state::files::jobs::open::Loaded;
 use arcuate::state::sampling::SampleAction;
 use arcuate::state::segment::jobs::RunRequest;
 use arcuate::state::segment::{SegmentAction, SegmentFile, SegmentSettings, Standing, Start};
-use arcuate::state::{Action, Phase, RunControl, SurfaceUpdate, Task};
+use arcuate::state::{Action, Phase, RunControl, SaveLabels, SurfaceUpdate, Task, ViewAction};
 use arcuate::ui::probe;
 use glam::{DVec3, dvec3};
 use libtest_mimic::Trial;
@@ -53,7 +53,7 @@ pub(super) fn opened(volume: Volume) -> Window {
         "/data/t1.nii.gz",
         Loaded::Image(volume),
     )));
-    window.act(Action::SelectTask(Task::Segment));
+    window.act(Action::View(ViewAction::SelectTask(Task::Segment)));
     window
 }
 
@@ -338,15 +338,19 @@ fn told() {
         let brief = probe::brief(&window.state, &all, 2);
         brief.iter().map(|r| r.name.clone()).collect::<Vec<_>>()
     };
-    window.act(Action::MoveCrosshair(dvec3(4.0, 0.0, 0.0)));
+    window.act(Action::View(ViewAction::MoveCrosshair(dvec3(
+        4.0, 0.0, 0.0,
+    ))));
     assert_eq!(named(&window), ["t1", probe::PHI]);
     set(&mut window, Phase::Done, |s| s.speed_opacity = 0.4);
     assert_eq!(named(&window), ["t1", "Speed", probe::PHI]);
     // Far from the surface only the image has a value.
     set(&mut window, Phase::Done, |s| s.speed_opacity = 0.0);
-    window.act(Action::MoveCrosshair(dvec3(18.0, 18.0, 18.0)));
+    window.act(Action::View(ViewAction::MoveCrosshair(dvec3(
+        18.0, 18.0, 18.0,
+    ))));
     assert_eq!(named(&window), ["t1"]);
-    window.act(Action::SelectTask(Task::View));
+    window.act(Action::View(ViewAction::SelectTask(Task::View)));
     assert_eq!(named(&window), ["t1"]);
 }
 
@@ -535,7 +539,9 @@ fn starts() {
         (inside as f64 / voxels as f64 - 1.0).abs() < 0.05,
         "{inside} of {voxels}"
     );
-    window.act(Action::MoveCrosshair(dvec3(1.0, 0.0, 0.0)));
+    window.act(Action::View(ViewAction::MoveCrosshair(dvec3(
+        1.0, 0.0, 0.0,
+    ))));
     act(&mut window, SegmentAction::StartFromFill);
     assert!((live(&window).inside as f64 / voxels as f64 - 1.0).abs() < 0.08);
     window.place(Role::Seed, dvec3(2.0, 2.0, 2.0));
@@ -554,12 +560,12 @@ fn looked_at() {
     };
     let mut window = ready();
     let count = steers(&window);
-    window.act(Action::MoveCrosshair(DVec3::ONE));
+    window.act(Action::View(ViewAction::MoveCrosshair(DVec3::ONE)));
     assert_eq!(steers(&window), count, "a look asks for nothing");
-    window.act(Action::SelectTask(Task::View));
+    window.act(Action::View(ViewAction::SelectTask(Task::View)));
     set(&mut window, Phase::Done, |s| s.params.smoothness = 0.7);
     assert_eq!(steers(&window), count, "nobody looks");
-    window.act(Action::SelectTask(Task::Segment));
+    window.act(Action::View(ViewAction::SelectTask(Task::Segment)));
     assert_eq!(steers(&window), count + 1);
     assert!(window.state.session.segment.speed.is_none());
     set(&mut window, Phase::Done, |s| s.speed_opacity = 0.4);

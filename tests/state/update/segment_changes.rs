@@ -8,11 +8,10 @@ use crate::support::test;
 use arcuate::data::{Grid, Role, Shape, Volume};
 use arcuate::jobs::Outcome;
 use arcuate::solvers::level_set::{ScriptEvent, Sphere};
-use arcuate::state::segment::jobs::{CountVoxels, SaveScript};
-use arcuate::state::segment::jobs::{RunRequest, SEGMENT};
+use arcuate::state::segment::jobs::{CountVoxels, RunRequest, SEGMENT, SaveScript};
 use arcuate::state::segment::recipe::SegmentScript;
 use arcuate::state::segment::{SegmentAction, SegmentFile, Standing, Start};
-use arcuate::state::{Action, Effect, Phase, RunControl};
+use arcuate::state::{Action, Effect, Phase, RegionAction, RunControl, ViewAction};
 use glam::{DVec3, dvec3};
 use libtest_mimic::Trial;
 use std::sync::Arc;
@@ -80,11 +79,11 @@ fn regions() {
         (13.0, Phase::Live),
         (12.0, Phase::Done),
     ] {
-        window.act(Action::SetRegionShape {
+        window.act(Action::Region(RegionAction::SetShape {
             region,
             shape: shape(x),
             phase,
-        });
+        }));
         assert_eq!(
             requested(&window).speed_sources == before,
             phase == Phase::Live
@@ -300,7 +299,7 @@ fn camera() {
     };
     let values: Vec<f32> = (0..grid.voxel_count()).map(value).collect();
     let mut window = opened(Volume::scalar(Arc::new(grid), values));
-    window.act(Action::FrameAll);
+    window.act(Action::View(ViewAction::FrameAll));
     let all = window.state.view.camera;
     set(&mut window, Phase::Done, |s| {
         (s.params.target, s.params.tolerance, s.told) = (100.0, 30.0, true);
@@ -317,7 +316,7 @@ fn camera() {
     assert!(near.distance_mm < 0.5 * all.distance_mm, "{near:?} {all:?}");
     assert_eq!((near.azimuth, near.elevation), (all.azimuth, all.elevation));
     // Later it stays where the user moves it to.
-    window.act(Action::FrameAll);
+    window.act(Action::View(ViewAction::FrameAll));
     let moved = window.state.view.camera;
     act(&mut window, SegmentAction::Step);
     sphere(&mut window, true, at + 12.0, 6.0);

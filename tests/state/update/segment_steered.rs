@@ -5,7 +5,7 @@ use super::segment::{act, go, image, live, opened, ready, sample, set, sphere};
 use crate::support::test;
 use arcuate::data::Shape;
 use arcuate::state::segment::{RangeDoubt, SegmentAction};
-use arcuate::state::{Action, Phase, Task};
+use arcuate::state::{Action, Phase, Task, ViewAction};
 use glam::dvec3;
 use libtest_mimic::Trial;
 
@@ -175,13 +175,13 @@ fn undone() {
         "{message}"
     );
     // In another task nothing is said of it, nor of the way back.
-    window.act(Action::SelectTask(Task::Track));
+    window.act(Action::View(ViewAction::SelectTask(Task::Track)));
     let status = |window: &Window| window.state.session.status.clone();
     assert_eq!(status(&window), "");
-    window.act(Action::SelectTask(Task::Segment));
+    window.act(Action::View(ViewAction::SelectTask(Task::Segment)));
     act(&mut window, SegmentAction::Rewind(10));
     assert!(status(&window).starts_with("Back at step 10"));
-    window.act(Action::SelectTask(Task::Track));
+    window.act(Action::View(ViewAction::SelectTask(Task::Track)));
     assert_eq!(status(&window), "");
 }
 

@@ -12,7 +12,8 @@ use arcuate::state::files::jobs::open::Loaded;
 use arcuate::state::tensors::jobs::fit::FIT;
 use arcuate::state::track::jobs::streamlines::TrackStreamlines;
 use arcuate::state::{
-    Action, Content, Event, LayerId, Phase, Recipe, SessionAction, UnsavedAction, WholeBrain,
+    Action, AlignmentAction, Content, Event, LayerAction, LayerId, Phase, Recipe, RegionAction,
+    SessionAction, TrackAction, UnsavedAction, WholeBrain,
 };
 use glam::{DAffine3, DVec3, dvec3};
 use libtest_mimic::Trial;
@@ -55,7 +56,7 @@ fn left() {
     window.act(image());
     let first = opened(&window);
     window.holding = true;
-    window.act(Action::AlignLayer(first));
+    window.act(Action::Alignment(AlignmentAction::Align(first)));
     let jobs = &window.state.session.jobs;
     let running = jobs.iter().find(|j| j.slot == ALIGN).cloned();
     let ticket = running.expect("asked for").ticket;
@@ -132,11 +133,11 @@ fn first_fit_stays() {
     let layer = window.state.document.layers[0].clone();
     let mut display = layer.display.clone();
     display.opacity = 0.5;
-    window.act(Action::SetDisplay {
+    window.act(Action::Layer(LayerAction::SetDisplay {
         layer: layer.id,
         display,
         phase: Phase::Done,
-    });
+    }));
     window.deliver(in_order);
     let dec = window.state.document.layer_named("DEC").expect("DEC").id;
     window.act(Action::Undo);
@@ -162,7 +163,7 @@ fn scan_gone() {
         window.act(Action::Event(opened()));
         let scan = window.state.document.layer_named("scan").expect("scan").id;
         window.act(if deleted {
-            Action::DeleteLayer(scan)
+            Action::Layer(LayerAction::Delete(scan))
         } else {
             Action::Undo
         });
@@ -206,10 +207,10 @@ fn step(window: &mut Window, step_mm: f64) {
         step_mm,
         ..window.state.document.track.clone()
     };
-    window.act(Action::SetTrack {
+    window.act(Action::Track(TrackAction::SetStreamlines {
         params,
         phase: Phase::Done,
-    });
+    }));
 }
 
 fn whole_brain() {
@@ -220,7 +221,7 @@ fn whole_brain() {
         by_regions: true,
     };
     window.holding = true;
-    window.act(Action::TrackWholeBrain);
+    window.act(Action::Track(TrackAction::WholeBrain));
     step(&mut window, 1.75);
     window.deliver(in_order);
     let layer = window.state.document.layer_named("Whole brain");
@@ -233,7 +234,7 @@ fn whole_brain() {
     };
     assert_eq!((params.step_mm, regions.len()), (0.5, 1));
     // Of tensors that are gone nothing is kept, and that is said.
-    window.act(Action::TrackWholeBrain);
+    window.act(Action::Track(TrackAction::WholeBrain));
     window.ordinary();
     window.deliver(|events| events.reverse());
     let layers = window.state.document.layers.iter();
@@ -270,11 +271,11 @@ fn live_without_seed() {
         centre: DVec3::X,
         radius_mm: 5.0,
     };
-    window.act(Action::SetRegionShape {
+    window.act(Action::Region(RegionAction::SetShape {
         region: seed,
         shape: moved,
         phase: Phase::Done,
-    });
+    }));
     // The older of two results comes last.
     window.deliver(|events| {
         assert!(matches!(
@@ -286,7 +287,7 @@ fn live_without_seed() {
     let recipe = |w: &Window| w.state.session.live.as_ref().map(|l| l.recipe.command());
     assert!(recipe(&window).is_some_and(|c| c.contains("sphere:1,0,0,5")));
     step(&mut window, 1.0);
-    window.act(Action::DeleteRegion(seed));
+    window.act(Action::Region(RegionAction::Delete(seed)));
     window.deliver(in_order);
     assert_eq!(recipe(&window), None);
 }

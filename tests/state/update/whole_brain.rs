@@ -5,7 +5,7 @@ use crate::support::test;
 use arcuate::data::Role;
 use arcuate::solvers::curves::Seeding;
 use arcuate::state::track::jobs::streamlines::TrackWholeBrain;
-use arcuate::state::{Action, Phase, Recipe, WholeBrain, methods};
+use arcuate::state::{Action, Phase, Recipe, TrackAction, WholeBrain, methods};
 use glam::{DVec3, dvec3};
 use libtest_mimic::Trial;
 
@@ -26,7 +26,10 @@ fn regions_placed() -> Window {
 
 fn set(window: &mut Window, whole_brain: WholeBrain) {
     let phase = Phase::Done;
-    window.act(Action::SetWholeBrain { whole_brain, phase });
+    window.act(Action::Track(TrackAction::SetWholeBrain {
+        whole_brain,
+        phase,
+    }));
 }
 
 fn last(window: &Window) -> (Seeding, usize) {
@@ -39,7 +42,7 @@ fn seeds() {
     let mut window = regions_placed();
     window.state.document.track.min_length_mm = 5.0;
     window.holding = true;
-    window.act(Action::TrackWholeBrain);
+    window.act(Action::Track(TrackAction::WholeBrain));
     let count = WholeBrain::SEEDS;
     assert!(count >= 20_000, "a whole brain, not {count}");
     assert_eq!(last(&window), (Seeding::Random { count }, 0));
@@ -51,7 +54,7 @@ fn seeds() {
         ..WholeBrain::default()
     };
     set(&mut window, few);
-    window.act(Action::TrackWholeBrain);
+    window.act(Action::Track(TrackAction::WholeBrain));
     assert_eq!(last(&window).0, Seeding::Random { count: 700 });
     let layer = window.state.document.layers.last().unwrap().clone();
     assert!(layer.name.starts_with("Whole brain"));
@@ -71,7 +74,7 @@ fn seeds() {
     // A grid holds for any area.
     window.state.document.track.seeding = Seeding::PerVoxel { count: 2 };
     window.holding = true;
-    window.act(Action::TrackWholeBrain);
+    window.act(Action::Track(TrackAction::WholeBrain));
     assert_eq!(last(&window).0, Seeding::PerVoxel { count: 2 });
     window.act(Action::Undo);
 }
@@ -83,7 +86,7 @@ fn regions() {
         by_regions: true,
     };
     set(&mut window, by_regions);
-    window.act(Action::TrackWholeBrain);
+    window.act(Action::Track(TrackAction::WholeBrain));
     // Not the seed.
     assert_eq!(last(&window), (Seeding::Random { count: 700 }, 1));
     let layer = window.state.document.layers.last().unwrap().clone();

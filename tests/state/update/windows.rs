@@ -5,7 +5,7 @@ use crate::support::done_event;
 use arcuate::data::Tractogram;
 use arcuate::state::files::jobs::open::{OpenFile, Opened};
 use arcuate::state::update::losses;
-use arcuate::state::{Convention, Mouse, Preferences};
+use arcuate::state::{Convention, FilesAction, LayerAction, Mouse, Preferences};
 use arcuate::ui::files::{PathPurpose, suggestion};
 use std::path::Path;
 
@@ -121,12 +121,24 @@ fn visits() {
             .collect()
     };
     assert!(opened(&update(&mut state, found(folder.path()))).is_empty());
-    let effects = update(&mut state, Action::OpenVisit(Some(1)));
+    let effects = update(&mut state, Action::Files(FilesAction::OpenVisit(Some(1))));
     assert_eq!(opened(&effects), ["sub-02_dwi.nii.gz"]);
     assert!(state.session.folder.is_none());
     update(&mut state, found(folder.path()));
-    assert!(opened(&update(&mut state, Action::OpenVisit(None))).is_empty());
-    assert!(opened(&update(&mut state, Action::OpenVisit(Some(0)))).is_empty());
+    assert!(
+        opened(&update(
+            &mut state,
+            Action::Files(FilesAction::OpenVisit(None))
+        ))
+        .is_empty()
+    );
+    assert!(
+        opened(&update(
+            &mut state,
+            Action::Files(FilesAction::OpenVisit(Some(0)))
+        ))
+        .is_empty()
+    );
     let effects = update(&mut state, found(&folder.path().join("sub-01")));
     assert_eq!(opened(&effects), ["sub-01_dwi.nii.gz"]);
 }
@@ -143,11 +155,11 @@ fn remembered() {
     for (phase, stores) in [(Phase::Live, false), (Phase::Done, true)] {
         let effects = update(
             &mut state,
-            Action::SetDisplay {
+            Action::Layer(LayerAction::SetDisplay {
                 layer: layer.id,
                 display: display.clone(),
                 phase,
-            },
+            }),
         );
         let stored = effects.iter().any(|e| matches!(e, Effect::Store));
         assert_eq!(stored, stores, "{phase:?}");

@@ -5,7 +5,7 @@ use crate::support::test;
 use arcuate::jobs::DeviceFailure;
 use arcuate::state::device::jobs::{FindCards, UseBackend};
 use arcuate::state::track::jobs::streamlines::WHOLE_BRAIN;
-use arcuate::state::{Action, BackendKind, DeviceChoice};
+use arcuate::state::{Action, BackendKind, DeviceAction, DeviceChoice};
 use egui_kittest::kittest::Queryable as _;
 use libtest_mimic::Trial;
 
@@ -42,7 +42,7 @@ fn menu() {
         click(&mut window, name);
         let last = window.state().actions.last();
         assert!(
-            matches!(last, Some(Action::ChooseBackend(k)) if *k == kind),
+            matches!(last, Some(Action::Device(DeviceAction::Choose(k))) if *k == kind),
             "{name}: {last:?}"
         );
         // The choice closes it.

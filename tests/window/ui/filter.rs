@@ -11,8 +11,7 @@ use arcuate::jobs::{Jobs, Receive};
 use arcuate::scene::draw_list::LineColour;
 use arcuate::scene::{self, Size};
 use arcuate::solvers::commit::model::Intra;
-use arcuate::state::core::display;
-use arcuate::state::core::display::LineColouring;
+use arcuate::state::core::display::{self, LineColouring};
 use arcuate::state::core::words::{counted, significant};
 use arcuate::state::files::jobs::SaveWithValues;
 use arcuate::state::filter::jobs::{EstimateFit, FitWeights, StartFrom, SumBundles};
@@ -21,7 +20,7 @@ use arcuate::state::origin::Origin;
 use arcuate::state::streamlines::{Column, lines_of};
 use arcuate::state::track::jobs::streamlines::TrackWholeBrain;
 use arcuate::state::{
-    Action, Content, Display, Effect, Layer, LayerId, Phase, State, Task, update,
+    Action, Content, Display, Effect, Layer, LayerId, Phase, State, Task, ViewAction, update,
 };
 use arcuate::ui::palette::names;
 use arcuate::ui::views::badge;
@@ -130,7 +129,10 @@ pub fn weighed() -> State {
     let mut state = weighing(Task::Filter);
     let backend = Backend::choose(&BackendChoice::cpu(Some(2))).expect("two threads");
     let mut jobs = Jobs::new(backend, Arc::new(|| {}));
-    let mut needs = update(&mut state, Action::SelectTask(Task::Filter));
+    let mut needs = update(
+        &mut state,
+        Action::View(ViewAction::SelectTask(Task::Filter)),
+    );
     let lesion = FilterAction::Lesion(VirtualLesionResult::Group("Cingulum".to_owned()));
     for action in [FilterAction::Run, lesion] {
         let mut effects = std::mem::take(&mut needs);

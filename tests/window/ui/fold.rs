@@ -6,7 +6,9 @@ use crate::support::{start_of_old_job, test};
 use arcuate::compute::Control;
 use arcuate::state::filter::FilterAction;
 use arcuate::state::session::TourStep;
-use arcuate::state::{Action, JobHandle, Phase, Severity, Slot, State, Task, update};
+use arcuate::state::{
+    Action, JobHandle, Phase, Severity, Slot, State, Task, TrackAction, ViewAction, update,
+};
 use egui::Rect;
 use egui_kittest::kittest::Queryable as _;
 use libtest_mimic::Trial;
@@ -160,7 +162,7 @@ fn guide() {
     assert!(window.query_by_label("Run the fit").is_none());
     window.get_by_label_contains("No streamlines yet");
     click(&mut window, "Track whole brain");
-    let tracks = |a: &Action| matches!(a, Action::TrackWholeBrain);
+    let tracks = |a: &Action| matches!(a, Action::Track(TrackAction::WholeBrain));
     assert!(window.state().actions.iter().any(tracks));
     // A fit alone is not the step.
     let mut state = weighed();
@@ -179,7 +181,7 @@ fn guide() {
     assert_eq!(state.session.guide, Some(TourStep::Save));
     // What stays is what is saved.
     window.get_by_label_contains("Save the streamlines that stay");
-    let action = Action::SelectTask(Task::Track);
+    let action = Action::View(ViewAction::SelectTask(Task::Track));
     update(&mut window.state_mut().state, action);
     window.run();
     window.get_by_label_contains("Save the streamlines that stay");

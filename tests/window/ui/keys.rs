@@ -3,7 +3,7 @@
 use super::{Window, click, small_scan, tracking, window};
 use crate::support::test;
 use arcuate::data::{Role, Shape};
-use arcuate::state::{Action, Convention, Layout, Pane, Task, Tool, update};
+use arcuate::state::{Action, Convention, LayerAction, Layout, Pane, Task, Tool, update};
 use egui::{Key, Modifiers};
 use egui_kittest::kittest::{By, NodeT as _, Queryable as _};
 use libtest_mimic::Trial;
@@ -169,8 +169,10 @@ fn last_layer() {
     for _ in 0..before {
         let last = window.state().state.document.layers[0].id;
         let app = window.state_mut();
-        app.effects
-            .extend(update(&mut app.state, Action::DeleteLayer(last)));
+        app.effects.extend(update(
+            &mut app.state,
+            Action::Layer(LayerAction::Delete(last)),
+        ));
         window.run();
     }
     assert!(window.state().state.document.is_empty());

@@ -3,7 +3,7 @@
 use super::{Window, small_scan, tracking, window};
 use crate::support::test;
 use arcuate::data::Role;
-use arcuate::state::{Action, Convention, Effect, Pane, Slab, State, Task, Tool};
+use arcuate::state::{Action, Convention, Effect, Pane, Slab, State, Task, Tool, ViewAction};
 use arcuate::ui::palette::{fit, names};
 use egui::{Event, Key, Modifiers};
 use egui_kittest::kittest::Queryable as _;
@@ -184,7 +184,10 @@ fn keys_alone() {
     window.key_press(Key::Enter);
     window.run();
     let last = window.state().actions.last();
-    assert!(matches!(last, Some(Action::ToggleCrosshair)), "{last:?}");
+    assert!(
+        matches!(last, Some(Action::View(ViewAction::ToggleCrosshair))),
+        "{last:?}"
+    );
 }
 
 /// A slow frame holds Ctrl+K, a word and Enter.
@@ -206,7 +209,10 @@ fn one_frame() {
         window.key_press(Key::Enter);
         window.run();
         let last = window.state().actions.last();
-        assert!(matches!(last, Some(Action::ToggleTheme)), "{last:?}");
+        assert!(
+            matches!(last, Some(Action::View(ViewAction::ToggleTheme))),
+            "{last:?}"
+        );
     }
     assert_eq!(window.state().state.view.light_theme, dark, "twice");
     assert_eq!(window.state().state.view.tool, Tool::Crosshair);
@@ -254,7 +260,13 @@ fn first_frame() {
         window.run();
         let done = &window.state().actions[before..];
         assert!(
-            matches!(done, [Action::ToggleTheme, Action::SelectTask(Task::Track)]),
+            matches!(
+                done,
+                [
+                    Action::View(ViewAction::ToggleTheme),
+                    Action::View(ViewAction::SelectTask(Task::Track))
+                ]
+            ),
             "{name}: {done:?}"
         );
         assert!(!window.state().state.document.segment.settings.told);

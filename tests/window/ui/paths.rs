@@ -5,10 +5,9 @@ use super::{
 };
 use crate::support::{test, wait_for};
 use arcuate::jobs::{Delivery, Event, Outcome, Slot};
-use arcuate::state::PathCheck;
 use arcuate::state::files::jobs::SaveTractogram;
 use arcuate::state::files::jobs::open::OpenFile;
-use arcuate::state::{Action, Effect, State, update};
+use arcuate::state::{Action, Effect, PathCheck, State, update};
 use arcuate::ui;
 use egui::Rect;
 use egui_kittest::kittest::{NodeT as _, Queryable as _};
@@ -266,7 +265,10 @@ fn named() {
     let (id, name) = layer.map(|l| (l.id, l.name.clone())).unwrap();
     let select = |window: &mut Window, id| {
         let app = window.state_mut();
-        arcuate::state::update(&mut app.state, arcuate::state::Action::SelectLayer(id));
+        arcuate::state::update(
+            &mut app.state,
+            arcuate::state::Action::Layer(arcuate::state::LayerAction::Select(id)),
+        );
         window.run();
     };
     select(&mut window, Some(id));

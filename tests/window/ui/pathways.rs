@@ -8,7 +8,7 @@ use arcuate::scene::draw_list::{Colours, Transfer};
 use arcuate::state::core::volume_look::Cut;
 use arcuate::state::pathways::jobs::FindPathway;
 use arcuate::state::pathways::{PathwayAction, PathwaySettings, Shown};
-use arcuate::state::{Action, KeptPathway, State, Task};
+use arcuate::state::{Action, KeptPathway, State, Task, ViewAction};
 use arcuate::ui::format;
 use arcuate::ui::palette::names;
 use arcuate::ui::views::legend::{Legend, of_scene, of_slices};
@@ -46,7 +46,7 @@ pub(super) fn solved() -> State {
     let solve = || {
         let mut window = support::Window::new();
         window.state = sample::tracked(sample::state([32, 40, 30], 6));
-        window.act(Action::SelectTask(Task::Pathways));
+        window.act(Action::View(ViewAction::SelectTask(Task::Pathways)));
         let session = &window.state.session;
         assert!(
             window.state.final_pathway().is_some(),

@@ -5,12 +5,11 @@ mod exports;
 use super::{Window, click, count_submitted, sample, submitted, tracking, type_over, window};
 use crate::support::test;
 use arcuate::data::Role;
-use arcuate::solvers::geodesic::Rays;
-use arcuate::solvers::geodesic::{Cut, Directions, Sharpening};
+use arcuate::solvers::geodesic::{Cut, Directions, Rays, Sharpening};
 use arcuate::state::core::display::LineColouring;
 use arcuate::state::session::{CurveKey, CurveParams, RayResult, measure_range};
 use arcuate::state::track::jobs::shoot::ShootRays;
-use arcuate::state::{Action, Effect, Method, Phase, State, Tool};
+use arcuate::state::{Action, Effect, Method, Phase, State, Tool, TrackAction, ViewAction};
 use egui_kittest::kittest::{NodeT as _, Queryable as _};
 use libtest_mimic::Trial;
 use std::sync::Arc;
@@ -231,7 +230,7 @@ fn slider() {
         .actions
         .iter()
         .filter_map(|a| match a {
-            Action::SetRays { phase, .. } => Some(*phase),
+            Action::Track(TrackAction::SetRays { phase, .. }) => Some(*phase),
             _ => None,
         })
         .collect();
@@ -303,7 +302,7 @@ fn reasons() {
         let first = Some(parts[0].what);
         let last = window.state().actions.last();
         assert!(
-            matches!(last, Some(Action::ShowStop(r)) if *r == first || r.is_none()),
+            matches!(last, Some(Action::View(ViewAction::ShowStop(r))) if *r == first || r.is_none()),
             "{last:?}"
         );
     }
@@ -315,7 +314,7 @@ fn change(window: &mut Window, edit: impl FnOnce(&mut arcuate::state::Rays)) {
     edit(&mut rays);
     let phase = Phase::Done;
     let state = &mut window.state_mut().state;
-    arcuate::state::update(state, Action::SetRays { rays, phase });
+    arcuate::state::update(state, Action::Track(TrackAction::SetRays { rays, phase }));
     window.run();
 }
 

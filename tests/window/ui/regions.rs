@@ -7,7 +7,7 @@ use arcuate::data::{Region, Role, Shape};
 use arcuate::solvers::region::{LabelCount, Numbers};
 use arcuate::state::regions::jobs::make::MakeRegion;
 use arcuate::state::regions::types::Labels;
-use arcuate::state::{Action, RegionsChange, State, Tool, update};
+use arcuate::state::{Action, RegionAction, RegionsChange, State, Tool, ViewAction, update};
 use egui::{Key, Modifiers};
 use egui_kittest::kittest::Queryable as _;
 use glam::DVec3;
@@ -112,7 +112,7 @@ fn many_regions() {
     // The last one is a scroll away; selecting it brings it into sight.
     assert!(many.query_by_label("Include region Area 499").is_none());
     let last = many.state().state.document.regions.last().unwrap().id;
-    act(&mut many, Action::SelectRegion(Some(last)));
+    act(&mut many, Action::Region(RegionAction::Select(Some(last))));
     for _ in 0..40 {
         many.step();
     }
@@ -167,7 +167,10 @@ fn several() {
     assert_eq!(hidden(&window), [""; 0], "each was one step");
     // What is selected elsewhere is selected alone.
     let other = window.state().state.document.regions[12].id;
-    act(&mut window, Action::SelectRegion(Some(other)));
+    act(
+        &mut window,
+        Action::Region(RegionAction::Select(Some(other))),
+    );
     window.run();
     assert!(window.query_by_label_contains("selected").is_none());
     window.key_press(Key::Delete);
@@ -177,7 +180,10 @@ fn several() {
     let regions = window.state().state.document.regions.iter().map(|r| r.id);
     let change = RegionsChange::Role(Role::Region);
     let regions = regions.collect();
-    act(&mut window, Action::ChangeRegions { regions, change });
+    act(
+        &mut window,
+        Action::Region(RegionAction::ChangeSeveral { regions, change }),
+    );
     let document = &window.state().state.document;
     assert!(document.regions.iter().all(|r| r.role == Role::Region));
 }
@@ -230,7 +236,10 @@ fn sorting() {
         ["Area 0", "Area 2", "Area 3", "Area 4", "Area 1", "Area 5"]
     );
     let moved = window.state().state.document.regions[2].id;
-    act(&mut window, Action::SelectRegion(Some(moved)));
+    act(
+        &mut window,
+        Action::Region(RegionAction::Select(Some(moved))),
+    );
     window.run();
     for (key, at) in [
         (Key::ArrowUp, 1),
@@ -338,7 +347,7 @@ fn threshold_panel() {
 
 fn change_panel() {
     let mut window = window(tracking(), [1600.0, 900.0]);
-    act(&mut window, Action::SetTool(Tool::Change));
+    act(&mut window, Action::View(ViewAction::SetTool(Tool::Change)));
     window.run();
     for name in ["Grow, shrink", "Smooth, FWHM"] {
         assert!(window.query_all_by_label(name).next().is_some(), "{name}");
@@ -351,7 +360,7 @@ fn change_panel() {
     click(&mut window, "Keep common");
     assert_eq!(asked(&window), 1);
     // Without a selected region it says what to do.
-    act(&mut window, Action::SelectRegion(None));
+    act(&mut window, Action::Region(RegionAction::Select(None)));
     window.run();
     window.get_by_label_contains("Click the region to change");
 }
@@ -400,7 +409,7 @@ fn labels_found() {
     window.run();
     click(&mut window, "The 13 found as regions");
     let query = window.state().actions.iter().find_map(|a| match a {
-        Action::RegionsFromLabels { labels, .. } => Some(labels.clone()),
+        Action::Region(RegionAction::FromLabels { labels, .. }) => Some(labels.clone()),
         _ => None,
     });
     let numbers: Vec<i64> = query.expect("asked").iter().map(|f| f.number).collect();

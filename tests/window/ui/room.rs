@@ -12,7 +12,10 @@ use arcuate::state::core::layer::OriginId;
 use arcuate::state::pathways::PathwayAction;
 use arcuate::state::session::TourStep;
 use arcuate::state::tensors::jobs::fit::FIT;
-use arcuate::state::{Action, Content, Display, JobHandle, Layer, LayerId, State, Task, update};
+use arcuate::state::{
+    Action, Content, Display, JobHandle, Layer, LayerId, RegionAction, State, Task, ViewAction,
+    update,
+};
 use arcuate::ui::{self, Memory};
 use egui::Rect;
 use egui_kittest::Harness;
@@ -179,14 +182,14 @@ fn dotted() {
 pub fn through() -> State {
     let mut full = Full::new();
     full.state = filter::weighed();
-    full.act(Action::SelectTask(Task::Filter));
+    full.act(Action::View(ViewAction::SelectTask(Task::Filter)));
     for y in [-12.0, -14.0] {
         let shape = Shape::Sphere {
             centre: DVec3::new(-21.0, y, 20.0),
             radius_mm: 12.0,
         };
         let role = Role::Target;
-        full.act(Action::PlaceRegion { role, shape });
+        full.act(Action::Region(RegionAction::Place { role, shape }));
     }
     full.act(Action::Settle);
     full.state

@@ -15,7 +15,8 @@ use arcuate::state::sampling::SampleAction;
 use arcuate::state::segment::Standing;
 use arcuate::state::segment::jobs::{RunControl, RunRequest};
 use arcuate::state::{
-    Action, Content, Display, Distance, Layer, LayerId, SegmentAction, Task, Tool, update,
+    Action, Content, Display, Distance, Layer, LayerId, SegmentAction, Task, Tool, ViewAction,
+    update,
 };
 use arcuate::ui::views::badge;
 use egui_kittest::kittest::Queryable as _;
@@ -239,7 +240,7 @@ pub fn leaked() -> support::Window {
     let image = Loaded::Image(Volume::scalar(Arc::new(grid), values));
     let opened = opened_event(1, opened_file("/data/t1.nii.gz", image));
     window.act(Action::Event(opened));
-    window.act(Action::SelectTask(Task::Segment));
+    window.act(Action::View(ViewAction::SelectTask(Task::Segment)));
     let (from, to) = (dvec3(-4.0, 0.0, 0.0), dvec3(4.0, 0.0, 0.0));
     for action in [
         SampleAction::Begin(from),

@@ -7,9 +7,8 @@ use arcuate::jobs::session::{
     ResultStorage, SessionOutput, SessionRequest, Standing,
 };
 use arcuate::jobs::{Delivery, Outcome, Slot};
-use arcuate::state::sessions::saved;
-use arcuate::state::sessions::{Changed, Opening};
-use arcuate::state::{Action, Effect, SessionAction, State, UnsavedAction, update};
+use arcuate::state::sessions::{Changed, Opening, saved};
+use arcuate::state::{Action, Effect, SessionAction, State, TrackAction, UnsavedAction, update};
 use egui::{Key, Modifiers};
 use egui_kittest::kittest::Queryable as _;
 use libtest_mimic::Trial;
@@ -88,7 +87,7 @@ fn question() {
 /// An export of something else changes nothing of what the header, the title and the question say.
 fn named() {
     let mut state = tracking();
-    update(&mut state, Action::KeepTracks);
+    update(&mut state, Action::Track(TrackAction::Keep));
     let event = saved_event(0, "/data/t.tck", "something");
     update(&mut state, Action::Event(event));
     assert!(arcuate::ui::quit::title(&state).starts_with('•'));
@@ -101,7 +100,7 @@ fn named() {
 
 fn store_too() {
     let mut state = tracking();
-    update(&mut state, Action::KeepTracks);
+    update(&mut state, Action::Track(TrackAction::Keep));
     state.document.store = ResultStorage::Nothing;
     let path = PathBuf::from("/data/s.arcuate");
     let save = SessionAction::Save {

@@ -4,7 +4,7 @@ use super::{Window, click, small_scan, window};
 use crate::shapes::texts;
 use crate::support::test;
 use arcuate::io::bids;
-use arcuate::state::{Action, Convention, Effect, Mouse, State, Tool};
+use arcuate::state::{Action, Convention, Effect, FilesAction, Mouse, State, Tool};
 use egui::{Key, Modifiers, Rect};
 use egui_kittest::kittest::Queryable as _;
 use libtest_mimic::Trial;
@@ -233,7 +233,7 @@ fn visits() {
         state.session.folder = Some(Arc::new(found));
         window(state, [1280.0, 800.0])
     };
-    let chosen = |a: &Action| matches!(a, Action::OpenVisit(Some(1)));
+    let chosen = |a: &Action| matches!(a, Action::Files(FilesAction::OpenVisit(Some(1))));
     let mut clicked = requested();
     click(&mut clicked, "sub-02: diffusion scan");
     assert!(clicked.state().actions.iter().any(chosen));

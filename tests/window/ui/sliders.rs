@@ -3,7 +3,7 @@
 use super::{Window, click, small_scan, tracking, window};
 use crate::support::test;
 use arcuate::solvers::tensor_fit::Method;
-use arcuate::state::{Action, Task};
+use arcuate::state::{Action, Task, TensorAction, TrackAction};
 use egui_kittest::kittest::{NodeT as _, Queryable as _};
 use libtest_mimic::Trial;
 
@@ -62,7 +62,10 @@ fn waiting_sliders() {
         window.run();
         let sent = std::mem::take(&mut window.state_mut().actions);
         assert!(
-            matches!(sent.as_slice(), [Action::SetFit { .. }]),
+            matches!(
+                sent.as_slice(),
+                [Action::Tensors(TensorAction::SetFit { .. })]
+            ),
             "{name}: {sent:?}"
         );
     };
@@ -108,7 +111,8 @@ fn given_up() {
     drag(&mut window, "Step");
     let sent = &window.state().actions;
     assert!(
-        sent.iter().any(|a| matches!(a, Action::SetTrack { .. })),
+        sent.iter()
+            .any(|a| matches!(a, Action::Track(TrackAction::SetStreamlines { .. }))),
         "it was live"
     );
     assert_eq!(window.state().state.document.track, before);
@@ -129,7 +133,7 @@ fn given_up() {
     click(&mut window, "Tensor fit");
     window.state_mut().actions.clear();
     drag(&mut window, "Iterations");
-    let fit = |a: &Action| matches!(a, Action::SetFit { .. });
+    let fit = |a: &Action| matches!(a, Action::Tensors(TensorAction::SetFit { .. }));
     assert!(!window.state().actions.iter().any(fit));
     let method = window.state().state.document.fit.method;
     assert_eq!(method, Method::Iwls { iterations: 2 });

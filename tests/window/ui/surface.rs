@@ -14,7 +14,9 @@ use arcuate::state::core::display;
 use arcuate::state::core::layer::OriginId;
 use arcuate::state::filter::{MapOf, WeightMap};
 use arcuate::state::segment::jobs::{RunRequest, RunUpdate, SEGMENT, SurfaceUpdate};
-use arcuate::state::{Action, Layer, LayerId, Phase, SegmentAction, State, Task, Tool, update};
+use arcuate::state::{
+    Action, Layer, LayerId, Phase, SegmentAction, State, Task, Tool, ViewAction, update,
+};
 use arcuate::ui::probe;
 use arcuate::ui::widgets::slider::SliderRow;
 use arcuate::ui::widgets::values::Values;
@@ -146,7 +148,10 @@ fn figures() {
         readings.iter().any(|r| r.name == probe::PHI)
     };
     let on_surface = dvec3(0.0, -10.0, 40.0);
-    act(&mut window, Action::MoveCrosshair(on_surface));
+    act(
+        &mut window,
+        Action::View(ViewAction::MoveCrosshair(on_surface)),
+    );
     assert!(phi(&window), "the distance of this step");
     // Twice as large, and not measured yet.
     let moving = SurfaceUpdate {

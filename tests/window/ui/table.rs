@@ -9,7 +9,7 @@ use arcuate::solvers::curves::StopReason;
 use arcuate::state::streamlines::{
     BundleAction, Column, Drawer, SameArc, StreamlineRules, StreamlineSelection, TableView,
 };
-use arcuate::state::{Action, Content, Phase, Task, update};
+use arcuate::state::{Action, Content, FilesAction, LayerAction, Phase, Task, update};
 use egui::{Key, Modifiers, Role, pos2};
 use egui_kittest::kittest::Queryable as _;
 use libtest_mimic::Trial;
@@ -41,9 +41,9 @@ fn clicks() {
     trx::save(&path, &lines, &arcuate::compute::Control::new()).unwrap();
     for descending in [false, true] {
         let mut worker = Worker::new();
-        worker.act(Action::Open(vec![path.clone()]));
+        worker.act(Action::Files(FilesAction::Open(vec![path.clone()])));
         let layer = worker.state.document.layers[0].id;
-        worker.act(Action::SelectLayer(Some(layer)));
+        worker.act(Action::Layer(LayerAction::Select(Some(layer))));
         worker.act(Action::Bundle(BundleAction::Open(Some(Drawer::Table))));
         worker.act(Action::Bundle(BundleAction::Sort(TableView {
             by: Some(Column::Value("worth".to_owned())),
@@ -122,7 +122,7 @@ fn tabled() -> Window {
     let mut window = window(state, [1920.0, 1080.0]);
     let app: &mut App = window.state_mut();
     for action in [
-        Action::SelectLayer(Some(layer)),
+        Action::Layer(LayerAction::Select(Some(layer))),
         Action::Bundle(BundleAction::Open(Some(Drawer::Table))),
     ] {
         app.effects.extend(update(&mut app.state, action));

@@ -7,7 +7,9 @@ use arcuate::data::{Role, Shape};
 use arcuate::solvers::geodesic::Cut;
 use arcuate::state::core::display::LineColouring;
 use arcuate::state::origin::{Origin, PhantomPart};
-use arcuate::state::{Action, Content, Phase, State, Task, update};
+use arcuate::state::{
+    Action, Content, LayerAction, Phase, RegionAction, State, Task, TrackAction, ViewAction, update,
+};
 use arcuate::ui::status_bar::Pace;
 use egui_kittest::kittest::{NodeT as _, Queryable as _};
 use libtest_mimic::Trial;
@@ -180,7 +182,10 @@ fn colours() {
     let mut display = state.document.ray_display.clone();
     display.line_colouring = LineColouring::Direction;
     let phase = Phase::Done;
-    arcuate::state::update(state, Action::SetLiveDisplay { display, phase });
+    arcuate::state::update(
+        state,
+        Action::Track(TrackAction::SetDisplay { display, phase }),
+    );
     window.run();
     window.get_by_label("Colour map: of CM only");
     assert!((row(&window) - before).abs() < 0.5);
@@ -200,11 +205,11 @@ fn guided() {
         centre: glam::DVec3::splat(3.0),
         radius_mm: 4.0,
     };
-    let moved = Action::SetRegionShape {
+    let moved = Action::Region(RegionAction::SetShape {
         region: seed,
         shape,
         phase: Phase::Done,
-    };
+    });
     arcuate::state::update(state, moved);
     // There is a target.
     assert_eq!(state.session.guide, Some(TourStep::Width));
@@ -220,12 +225,12 @@ fn guided() {
     window.get_by_label_contains("No streamlines yet: track the whole brain");
     let state = &mut window.state_mut().state;
     state.session.guide_done(TourStep::Weigh);
-    arcuate::state::update(state, Action::SelectTask(Task::Pathways));
+    arcuate::state::update(state, Action::View(ViewAction::SelectTask(Task::Pathways)));
     window.run();
     window.get_by_label_contains("Save the pathway as a NIfTI mask");
     arcuate::state::update(
         &mut window.state_mut().state,
-        Action::SelectTask(Task::Track),
+        Action::View(ViewAction::SelectTask(Task::Track)),
     );
     window.run();
     window.get_by_label_contains("rays and their CM");
@@ -262,14 +267,17 @@ fn remembered() {
 fn live_first() {
     let mut window = window(tracking(), [1280.0, 800.0]);
     let app: &mut App = window.state_mut();
-    update(&mut app.state, Action::KeepTracks);
+    update(&mut app.state, Action::Track(TrackAction::Keep));
     let layers = &app.state.document.layers;
     let kept = layers
         .iter()
         .rev()
         .find(|l| matches!(l.content, Content::Tractogram(_)));
     let kept = kept.expect("a layer").id;
-    update(&mut app.state, Action::SelectLayer(Some(kept)));
+    update(
+        &mut app.state,
+        Action::Layer(LayerAction::Select(Some(kept))),
+    );
     assert!(app.state.final_live().is_some());
     window.run();
     click(&mut window, "Export…");
@@ -278,7 +286,7 @@ fn live_first() {
     type_over(&mut window, file.to_str().unwrap());
     asked(&mut window);
     let mut actions = window.state().actions.iter();
-    let live = |a: &Action| matches!(a, Action::SaveTracks { layer: None, .. });
+    let live = |a: &Action| matches!(a, Action::Track(TrackAction::Save { layer: None, .. }));
     assert!(actions.any(live));
 }
 

@@ -9,11 +9,13 @@ use arcuate::jobs::Jobs;
 use arcuate::scene::draw_list::{LineColour, Lines, SolidShape};
 use arcuate::scene::{self, Size};
 use arcuate::solvers::curves::{self, StopReason};
-use arcuate::state::core::display;
-use arcuate::state::core::display::LineColouring;
+use arcuate::state::core::display::{self, LineColouring};
 use arcuate::state::core::layer::Content;
 use arcuate::state::track::jobs::stopped::STOPPED;
-use arcuate::state::{Action, Convention, Display, Effect, Pane, State, Task, Tool, update};
+use arcuate::state::{
+    Action, Convention, Display, Effect, LayerAction, Pane, RegionAction, State, Task, Tool,
+    ViewAction, update,
+};
 use arcuate::ui::views::layout;
 use arcuate::ui::views::legend::{Legend, of_scene};
 use egui::{Rect, pos2};
@@ -70,7 +72,10 @@ fn pixels_are_points() {
     for convention in [Convention::Radiological, Convention::Neurological] {
         for pane in [Pane::Axial, Pane::Sagittal, Pane::Coronal] {
             let mut state = state();
-            update(&mut state, Action::SetConvention(convention));
+            update(
+                &mut state,
+                Action::View(ViewAction::SetConvention(convention)),
+            );
             let size = size(&mut random);
             let list = scene::slice(&state, pane, size).unwrap();
             let plane = state
@@ -119,7 +124,10 @@ fn images_are_stacked() {
     let (limit, value) = images[1].hide_below.as_ref().unwrap();
     assert_eq!((limit.0.id(), *value), (fa.id(), 0.2));
     assert!(images[0].hide_below.is_none());
-    update(&mut state, Action::MoveLayer { layer: id, to: 0 });
+    update(
+        &mut state,
+        Action::Layer(LayerAction::Move { layer: id, to: 0 }),
+    );
     let images = scene::images(&state.document);
     assert_eq!(images[0].colour_map, ColourMap::Mask);
 }
@@ -132,7 +140,7 @@ fn scene_list() {
     };
     let seed = add_sphere(&mut state, Role::Seed, DVec3::ZERO, 5.0);
     add_sphere(&mut state, Role::Target, DVec3::X, 6.0);
-    update(&mut state, Action::SelectRegion(Some(seed)));
+    update(&mut state, Action::Region(RegionAction::Select(Some(seed))));
     let list = scene::scene(&state, size);
     assert_eq!(list.size_px, [800, 600]);
     assert_eq!(list.solids.len(), 2);
@@ -149,29 +157,32 @@ fn scene_list() {
     ));
     let head = &state.document.tensors.as_ref().unwrap().mask;
     assert_eq!(list.outline.as_ref().unwrap().mask.0.id(), head.id());
-    update(&mut state, Action::ToggleOutline);
+    update(&mut state, Action::View(ViewAction::ToggleOutline));
     assert!(scene::scene(&state, size).outline.is_none());
     // Slices hide streamlines: off in Track, unless a region is to be placed on them.
     assert!(scene::scene(&state, size).slices.is_empty());
     update(
         &mut state,
-        Action::SetTool(Tool::Place {
+        Action::View(ViewAction::SetTool(Tool::Place {
             role: Role::Seed,
             cube: false,
-        }),
+        })),
     );
     assert_eq!(scene::scene(&state, size).slices.len(), 3);
-    update(&mut state, Action::SetTool(Tool::Crosshair));
-    update(&mut state, Action::ToggleSlicesInScene);
+    update(
+        &mut state,
+        Action::View(ViewAction::SetTool(Tool::Crosshair)),
+    );
+    update(&mut state, Action::View(ViewAction::ToggleSlicesInScene));
     assert_eq!(scene::scene(&state, size).slices.len(), 3);
-    update(&mut state, Action::SelectTask(Task::View));
-    update(&mut state, Action::ToggleSlicesInScene);
+    update(&mut state, Action::View(ViewAction::SelectTask(Task::View)));
+    update(&mut state, Action::View(ViewAction::ToggleSlicesInScene));
     assert!(
         scene::scene(&state, size).slices.is_empty(),
         "each task has its own switch"
     );
     assert_eq!(scene::scene(&state, size).background, [0; 3]);
-    update(&mut state, Action::ToggleTheme);
+    update(&mut state, Action::View(ViewAction::ToggleTheme));
     assert_eq!(scene::scene(&state, size).background, [255; 3]);
 }
 
@@ -323,7 +334,7 @@ fn missed_with_targets() {
 
 fn quads_cross() {
     let mut state = state();
-    update(&mut state, Action::SelectTask(Task::View));
+    update(&mut state, Action::View(ViewAction::SelectTask(Task::View)));
     let size = Size {
         points: dvec2(300.0, 300.0),
         pixels_per_point: 1.0,
@@ -448,8 +459,8 @@ fn many_stopped() {
         };
         scene::scene(state, size).lines[0].tractogram.0.len()
     };
-    let mut requested = update(&mut state, Action::ShowStop(Some(reason)));
-    assert!(update(&mut state, Action::ToggleCrosshair).is_empty());
+    let mut requested = update(&mut state, Action::View(ViewAction::ShowStop(Some(reason))));
+    assert!(update(&mut state, Action::View(ViewAction::ToggleCrosshair)).is_empty());
     assert_eq!(drawn(&state), COUNT);
     let Some(Effect::Submit(request)) = requested.pop() else {
         panic!("nothing is asked for")
@@ -461,6 +472,6 @@ fn many_stopped() {
     let event = jobs.wait(&job, |_| {});
     assert!(update(&mut state, Action::Event(event)).is_empty());
     assert_eq!(drawn(&state), COUNT / 3);
-    update(&mut state, Action::ShowStop(None));
+    update(&mut state, Action::View(ViewAction::ShowStop(None)));
     assert_eq!(drawn(&state), COUNT);
 }

@@ -5,10 +5,8 @@ use super::sample::{Hands, state};
 use crate::support::{Random, test};
 use arcuate::data::Role;
 use arcuate::scene::head_mask;
-use arcuate::state::core::volume_look::Cut;
-use arcuate::state::core::volume_look::VolumeLook;
-use arcuate::state::core::volume_look::VolumeStyle;
-use arcuate::state::{Action, Pane, State, Task, Tool};
+use arcuate::state::core::volume_look::{Cut, VolumeLook, VolumeStyle};
+use arcuate::state::{Action, Pane, State, Task, Tool, ViewAction};
 use egui::{Key, Modifiers, PointerButton, Pos2, vec2};
 use glam::{DVec2, DVec3};
 use libtest_mimic::Trial;
@@ -114,7 +112,7 @@ fn placed() {
             Tool::Sphere { add: true },
             Tool::Place { role, cube: false },
         ];
-        hands.act(Action::SetTool(tools[which]));
+        hands.act(Action::View(ViewAction::SetTool(tools[which])));
         hands.step();
         let on_screen = somewhere(&hands, Pane::Scene, &mut random);
         let face = expected(&hands, on_screen, at, normal);

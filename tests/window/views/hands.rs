@@ -6,7 +6,10 @@ use arcuate::data::{Role, Shape};
 use arcuate::solvers::tractogram::pick::Wanted;
 use arcuate::state::regions::region_radius_mm;
 use arcuate::state::track::jobs::streamlines::TrackStreamlines;
-use arcuate::state::{Action, BundleAction, Convention, Effect, Layout, Pane, Phase, State, Tool};
+use arcuate::state::{
+    Action, BundleAction, Convention, Effect, LayerAction, Layout, Pane, Phase, RegionAction,
+    State, Tool, ViewAction,
+};
 use egui::{CursorIcon, Key, Modifiers, PointerButton, Pos2, pos2, vec2};
 use glam::{DVec3, dvec3};
 use libtest_mimic::Trial;
@@ -78,7 +81,7 @@ fn click_moves_crosshair() {
     for convention in [Convention::Radiological, Convention::Neurological] {
         for pane in SLICES {
             let mut hands = Hands::new(state());
-            hands.act(Action::SetConvention(convention));
+            hands.act(Action::View(ViewAction::SetConvention(convention)));
             let before = hands.state().view.crosshair;
             let at = somewhere(&hands, pane, &mut random);
             let axis = pane.normal_axis().unwrap();
@@ -108,7 +111,7 @@ fn left_is_left() {
     ] {
         for pane in [Pane::Axial, Pane::Coronal] {
             let mut hands = Hands::new(state());
-            hands.act(Action::SetConvention(convention));
+            hands.act(Action::View(ViewAction::SetConvention(convention)));
             let at = centre(&hands, pane);
             hands.click(at);
             let from = hands.state().view.crosshair;
@@ -124,7 +127,7 @@ fn left_is_left() {
             assert!(upwards > 5.0, "{pane:?} {convention:?} {up}");
         }
         let mut hands = Hands::new(state());
-        hands.act(Action::SetConvention(convention));
+        hands.act(Action::View(ViewAction::SetConvention(convention)));
         let at = centre(&hands, Pane::Sagittal);
         hands.click(at);
         let from = hands.state().view.crosshair;
@@ -220,9 +223,9 @@ fn zoom_keeps_the_point() {
             hands
                 .take()
                 .iter()
-                .all(|a| matches!(a, Action::SetSlice { .. }))
+                .all(|a| matches!(a, Action::View(ViewAction::SetSlice { .. })))
         );
-        hands.act(Action::FrameAll);
+        hands.act(Action::View(ViewAction::FrameAll));
         assert_eq!(
             hands.state().view.slices,
             arcuate::state::View::default().slices
@@ -265,7 +268,7 @@ fn right_drag() {
         .take()
         .iter()
         .filter_map(|a| match a {
-            Action::SetDisplay { phase, .. } => Some(*phase),
+            Action::Layer(LayerAction::SetDisplay { phase, .. }) => Some(*phase),
             _ => None,
         })
         .collect();
@@ -302,7 +305,10 @@ fn places_regions() {
     for pane in SLICES {
         for role in [Role::Seed, Role::Target, Role::Exclude] {
             let mut hands = Hands::new(state());
-            hands.act(Action::SetTool(Tool::Place { role, cube: false }));
+            hands.act(Action::View(ViewAction::SetTool(Tool::Place {
+                role,
+                cube: false,
+            })));
             hands.take_effects();
             let at = somewhere(&hands, pane, &mut random);
             let expected = hands.world(pane, at);
@@ -328,7 +334,7 @@ fn places_regions() {
         role: Role::Target,
         cube: false,
     };
-    hands.act(Action::SetTool(tool));
+    hands.act(Action::View(ViewAction::SetTool(tool)));
     let from = hands.rect(Pane::Axial).center();
     let to = from + vec2(24.0, 18.0);
     let expected = hands
@@ -354,8 +360,10 @@ fn drags_regions() {
         (Pane::Sagittal, Convention::Neurological),
     ] {
         let (mut hands, centre) = with_seed();
-        hands.act(Action::MoveCrosshair(centre - dvec3(1.0, 1.0, 1.0)));
-        hands.act(Action::SetConvention(convention));
+        hands.act(Action::View(ViewAction::MoveCrosshair(
+            centre - dvec3(1.0, 1.0, 1.0),
+        )));
+        hands.act(Action::View(ViewAction::SetConvention(convention)));
         let from = hands.screen(pane, centre) + vec2(2.0, 1.0);
         let offset = vec2(33.0, -21.0);
         let moved = hands.world(pane, from + offset) - hands.world(pane, from);
@@ -423,11 +431,11 @@ fn box_edges() {
     let half_mm = dvec3(10.0, 14.0, 8.0);
     let shape = Shape::Box { centre, half_mm };
     let mut hands = Hands::new(state);
-    hands.act(Action::SetRegionShape {
+    hands.act(Action::Region(RegionAction::SetShape {
         region: id,
         shape,
         phase: Phase::Done,
-    });
+    }));
     let from = hands.screen(Pane::Axial, centre + dvec3(10.0, 3.0, 0.0));
     let to = hands.screen(Pane::Axial, centre + dvec3(16.0, -5.0, 0.0));
     hands.drag(&[from, from + (to - from) * 0.5, to], LEFT, Modifiers::NONE);
@@ -513,7 +521,7 @@ fn settles() {
 fn hidden_regions() {
     let (mut hands, centre) = with_seed();
     let id = hands.state().document.regions[0].id;
-    hands.act(Action::ToggleRegion(id));
+    hands.act(Action::Region(RegionAction::Toggle(id)));
     let at = hands.screen(Pane::Axial, centre);
     let expected = hands.world(Pane::Axial, at);
     hands.drag(&[at, at + vec2(3.0, 0.0), at], LEFT, Modifiers::NONE);
@@ -523,7 +531,7 @@ fn hidden_regions() {
 
 fn arrows() {
     let mut hands = Hands::new(state());
-    hands.act(Action::SetLayout(Layout::SceneFirst));
+    hands.act(Action::View(ViewAction::SetLayout(Layout::SceneFirst)));
     hands.step();
     let at = hands.rect(Pane::Coronal).center();
     hands.move_to(at);
@@ -550,7 +558,7 @@ fn outlines() {
     for pane in [Pane::Axial, Pane::Scene] {
         for fast in [false, true] {
             let mut hands = Hands::new(state());
-            hands.act(Action::SetTool(Tool::Pick));
+            hands.act(Action::View(ViewAction::SetTool(Tool::Pick)));
             hands.step();
             hands.take();
             let corner = hands.rect(pane).center() - vec2(40.0, 30.0);

@@ -5,7 +5,7 @@ use crate::shapes::texts;
 use crate::support::{Random, test};
 use arcuate::data::appearance::ColourMap;
 use arcuate::data::{Role, Shape};
-use arcuate::state::{Action, Display, Layout, Pane, Phase, State, Task, update};
+use arcuate::state::{Action, Display, LayerAction, Layout, Pane, Phase, State, Task, update};
 use arcuate::ui::theme;
 use arcuate::ui::views::{Views, layout};
 use egui::{Event, Modifiers, PointerButton, Pos2, Rect, Vec2, pos2, vec2};
@@ -110,11 +110,11 @@ fn clear() {
     let phase = Phase::Done;
     update(
         &mut state,
-        Action::SetDisplay {
+        Action::Layer(LayerAction::SetDisplay {
             layer: layer.id,
             display,
             phase,
-        },
+        }),
     );
     state.view.layout = Layout::Single;
     state.view.single = Pane::Axial;

@@ -7,11 +7,11 @@ use arcuate::data::{Tractogram, Volume};
 use arcuate::render::offscreen::{Offscreen, Picture};
 use arcuate::scene::{self, Size};
 use arcuate::solvers::curves::{self, SeedOutcome, StopReason};
-use arcuate::state::core::display;
-use arcuate::state::core::display::LineColouring;
+use arcuate::state::core::display::{self, LineColouring};
 use arcuate::state::filter::WEIGHT;
 use arcuate::state::{
-    Action, Content, Convention, Display, Layout, Pane, Phase, Slab, State, report, update,
+    Action, Content, Convention, Display, LayerAction, Layout, Pane, Phase, Slab, State,
+    ViewAction, report, update,
 };
 use arcuate::ui::snapshot::{self, Frame};
 use arcuate::ui::theme;
@@ -71,7 +71,10 @@ fn letters() {
         for pane in [Pane::Axial, Pane::Coronal] {
             let mut take = |state: &State| {
                 let mut state = state.clone();
-                update(&mut state, Action::SetConvention(convention));
+                update(
+                    &mut state,
+                    Action::View(ViewAction::SetConvention(convention)),
+                );
                 snapshot::pane(&mut renderer, &state, pane, frame, false).expect("a picture")
             };
             let (image, marks) = (take(&bright), take(&black));
@@ -98,7 +101,10 @@ fn letters() {
 /// At the left and right edge.
 fn letters_of(state: &State, pane: Pane, convention: Convention) -> [char; 2] {
     let mut state = state.clone();
-    update(&mut state, Action::SetConvention(convention));
+    update(
+        &mut state,
+        Action::View(ViewAction::SetConvention(convention)),
+    );
     let [left, right, ..] = state.view.letters(pane).expect("a slice");
     [left, right]
 }
@@ -117,11 +123,11 @@ fn scale_bar() {
     let phase = Phase::Done;
     update(
         &mut state,
-        Action::SetDisplay {
+        Action::Layer(LayerAction::SetDisplay {
             layer: layer.id,
             display,
             phase,
-        },
+        }),
     );
     for round in 0..6 {
         let pane = [Pane::Axial, Pane::Coronal, Pane::Sagittal][round % 3];
@@ -243,7 +249,7 @@ fn slab() {
         let thickness_mm = random.uniform(1.0, 40.0);
         update(
             &mut state,
-            Action::CutToSlab(Some(Slab { pane, thickness_mm })),
+            Action::View(ViewAction::CutToSlab(Some(Slab { pane, thickness_mm }))),
         );
         let slab = scene::scene(&state, size).slab.expect("a slab");
         assert_eq!(slab.half_mm * 2.0, thickness_mm);
@@ -255,8 +261,14 @@ fn slab() {
 /// A click on one takes the crosshair to the place that stands on it.
 fn mosaic() {
     let mut state = state();
-    update(&mut state, Action::SetLayout(Layout::Mosaic));
-    update(&mut state, Action::SetMosaic(Pane::Axial, 9.0));
+    update(
+        &mut state,
+        Action::View(ViewAction::SetLayout(Layout::Mosaic)),
+    );
+    update(
+        &mut state,
+        Action::View(ViewAction::SetMosaic(Pane::Axial, 9.0)),
+    );
     let places = state.view.mosaic_slices(state.document.head());
     let taken: Arc<Mutex<Vec<Action>>> = Arc::default();
     let (mut views, actions) = (Views::default(), taken.clone());
@@ -276,7 +288,7 @@ fn mosaic() {
         window.get_by_label(&name).click();
         window.run_steps(3);
         let found = taken.lock().unwrap().iter().find_map(|a| match a {
-            Action::MoveCrosshair(to) => Some(to.z),
+            Action::View(ViewAction::MoveCrosshair(to)) => Some(to.z),
             _ => None,
         });
         let found = found.unwrap_or_else(|| panic!("{name}: no click"));

@@ -4,7 +4,7 @@ use super::hands::clamped;
 use super::sample::{Hands, POINT_MM, near, state};
 use crate::support::test;
 use arcuate::state::streamlines::Measurement;
-use arcuate::state::{Action, BundleAction, Mouse, Pane, Preferences, Tool};
+use arcuate::state::{Action, BundleAction, Mouse, Pane, Preferences, Tool, ViewAction};
 use egui::{Modifiers, PointerButton, Pos2, vec2};
 use libtest_mimic::Trial;
 
@@ -59,7 +59,7 @@ fn measured_by_clicks() {
     let places = [vec2(-40.0, 0.0), vec2(0.0, 0.0), vec2(0.0, 50.0)].map(|by| middle + by);
     let worlds = places.map(|at| hands.world(Pane::Axial, at));
     let measured = |hands: &Hands| hands.state().document.bundle.measurements.clone();
-    hands.act(Action::SetTool(Tool::Ruler));
+    hands.act(Action::View(ViewAction::SetTool(Tool::Ruler)));
     hands.click(places[0]);
     hands.wait(0.5);
     hands.click(places[0]);
@@ -75,7 +75,7 @@ fn measured_by_clicks() {
     hands.wait(0.5);
     hands.click(middle + vec2(60.0, 60.0));
     hands.drag(&[places[2]], PointerButton::Secondary, Modifiers::NONE);
-    hands.act(Action::SetTool(Tool::Angle));
+    hands.act(Action::View(ViewAction::SetTool(Tool::Angle)));
     for at in [
         places[0] + vec2(-6.0, 15.0),
         middle + vec2(20.0, 15.0),
@@ -111,7 +111,7 @@ fn taken_back() {
     hands.act(Action::Bundle(BundleAction::Erase(0)));
     measure(&mut hands, &places);
     let angle = measured(&hands);
-    hands.act(Action::SetTool(Tool::Ruler));
+    hands.act(Action::View(ViewAction::SetTool(Tool::Ruler)));
     let there = places[2] + vec2(20.0, 10.0);
     hands.press(places[2], LEFT, Modifiers::NONE);
     hands.move_to(there);
@@ -131,8 +131,10 @@ fn mosaic() {
     let (low, high) = hands.state().document.head();
     let here = hands.state().view.crosshair;
     for (pane, axis) in [(Pane::Axial, 2), (Pane::Sagittal, 0), (Pane::Coronal, 1)] {
-        hands.act(Action::SetLayout(arcuate::state::Layout::Mosaic));
-        hands.act(Action::SetMosaic(pane, 7.0));
+        hands.act(Action::View(ViewAction::SetLayout(
+            arcuate::state::Layout::Mosaic,
+        )));
+        hands.act(Action::View(ViewAction::SetMosaic(pane, 7.0)));
         let places = hands.state().view.mosaic_slices((low, high));
         assert!(
             places.iter().any(|p| (p - here[axis]).abs() < 1e-9),
@@ -143,7 +145,7 @@ fn mosaic() {
         let last = places[places.len() - 1];
         assert!(last <= high[axis] && last + 7.0 > high[axis]);
     }
-    hands.act(Action::SetMosaic(Pane::Axial, 7.0));
+    hands.act(Action::View(ViewAction::SetMosaic(Pane::Axial, 7.0)));
     hands.step();
     let places = hands.state().view.mosaic_slices((low, high));
     let area = hands.rect(Pane::Axial);

@@ -9,7 +9,10 @@ use arcuate::render::{PaneId, Renderer};
 use arcuate::scene::draw_list::ScenePane;
 use arcuate::scene::{self, Size};
 use arcuate::solvers::curves::{self, SeedOutcome, StopReason};
-use arcuate::state::{Action, Convention, Layout, Pane, State, report, update};
+use arcuate::state::{
+    Action, Convention, LayerAction, Layout, Pane, SnapshotAction, State, ViewAction, report,
+    update,
+};
 use arcuate::ui::snapshot::{self, AddViews, Drawing, Frame};
 use arcuate::ui::theme;
 use arcuate::ui::views::layout;
@@ -121,11 +124,11 @@ pub fn on_black(mut state: State) -> State {
     let phase = arcuate::state::Phase::Done;
     update(
         &mut state,
-        Action::SetDisplay {
+        Action::Layer(LayerAction::SetDisplay {
             layer,
             display,
             phase,
-        },
+        }),
     );
     state
 }
@@ -134,7 +137,7 @@ fn burned_in() {
     let mut studio = Studio::new();
     let mut state = on_black(state());
     // Switched off in the window, they are in the picture all the same.
-    update(&mut state, Action::ToggleLetters);
+    update(&mut state, Action::View(ViewAction::ToggleLetters));
     for (scale, expected) in [(1.0, [360, 300]), (3.0, [1080, 900])] {
         let picture = studio.take(&state, Pane::Axial, scale);
         assert_eq!(picture.size_px, expected);
@@ -154,7 +157,10 @@ fn burned_in() {
         );
         assert!(picture.rgba.chunks(4).all(|p| p[3] == 255));
     }
-    update(&mut state, Action::SetConvention(Convention::Neurological));
+    update(
+        &mut state,
+        Action::View(ViewAction::SetConvention(Convention::Neurological)),
+    );
     let picture = studio.take(&state, Pane::Axial, 2.0);
     assert!(
         count(&picture, 2.0, SECOND, amber) > 60,
@@ -177,7 +183,10 @@ fn left_in_pictures() {
         radiological.0 < 100 && radiological.1 > 800,
         "{radiological:?}"
     );
-    update(&mut state, Action::SetConvention(Convention::Neurological));
+    update(
+        &mut state,
+        Action::View(ViewAction::SetConvention(Convention::Neurological)),
+    );
     let neurological = brightness(&studio.take(&state, Pane::Coronal, 1.0));
     assert!(
         neurological.0 > 800 && neurological.1 < 100,
@@ -305,8 +314,11 @@ fn by_pieces() {
             starts: None,
         },
     );
-    update(&mut state, Action::TakeSnapshot);
-    update(&mut state, Action::Compare(Some(0)));
+    update(&mut state, Action::Snapshot(SnapshotAction::Take));
+    update(
+        &mut state,
+        Action::Snapshot(SnapshotAction::Compare(Some(0))),
+    );
     let size = frame(SIZE, 1.0);
     for (pane, transparent) in [(Pane::Scene, true), (Pane::Axial, false)] {
         let at_once = snapshot::pane(&mut studio.0, &state, pane, size, transparent).unwrap();
@@ -358,7 +370,7 @@ fn by_pieces() {
 fn compared() {
     let mut studio = Studio::new();
     let mut state = state();
-    update(&mut state, Action::TakeSnapshot);
+    update(&mut state, Action::Snapshot(SnapshotAction::Take));
     add_sphere(&mut state, Role::Seed, dvec3(5.0, 2.0, 3.0), 30.0);
     let before = state.session.snapshots[0].document.clone();
     for pane in [Pane::Scene, Pane::Axial] {
@@ -367,9 +379,15 @@ fn compared() {
         let mut old = state.clone();
         old.document = before.clone();
         let then = studio.take(&old, pane, 1.0);
-        update(&mut state, Action::Compare(Some(0)));
+        update(
+            &mut state,
+            Action::Snapshot(SnapshotAction::Compare(Some(0))),
+        );
         for share in [0.3f32, 0.6] {
-            update(&mut state, Action::MoveDivider(share));
+            update(
+                &mut state,
+                Action::Snapshot(SnapshotAction::MoveDivider(share)),
+            );
             let both = studio.take(&state, pane, 1.0);
             let [width, height] = both.size_px;
             let divider = (width as f32 * share).round() as u32;
@@ -394,7 +412,10 @@ fn compared() {
             let most = if pane == Pane::Scene { 24 } else { 0 };
             assert!(high <= most, "{pane:?} at {share}: {moved:?}");
         }
-        update(&mut state, Action::ToggleComparing);
+        update(
+            &mut state,
+            Action::Snapshot(SnapshotAction::ToggleComparing),
+        );
         assert!(state.session.comparing.is_none());
     }
 }
@@ -407,11 +428,17 @@ fn halves() {
     let layer = Arc::make_mut(&mut state.document.layers[0]);
     layer.display.colour_map = ColourMap::Viridis;
     layer.display.opacity = 0.0;
-    update(&mut state, Action::TakeSnapshot);
+    update(&mut state, Action::Snapshot(SnapshotAction::Take));
     let layer = Arc::make_mut(&mut state.document.layers[0]);
     layer.display.window = (2e6, 3e6);
-    update(&mut state, Action::Compare(Some(0)));
-    update(&mut state, Action::MoveDivider(0.5));
+    update(
+        &mut state,
+        Action::Snapshot(SnapshotAction::Compare(Some(0))),
+    );
+    update(
+        &mut state,
+        Action::Snapshot(SnapshotAction::MoveDivider(0.5)),
+    );
     let frame = frame(WIDE, 1.0);
     let picture = snapshot::pane(&mut studio.0, &state, Pane::Axial, frame, false).unwrap();
     let letter = |x: [f32; 2]| count(&picture, 1.0, [x[0], 6.0, x[1], 26.0], white);
@@ -450,8 +477,11 @@ fn missed_in_both() {
             starts: None,
         },
     );
-    update(&mut state, Action::TakeSnapshot);
-    update(&mut state, Action::Compare(Some(0)));
+    update(&mut state, Action::Snapshot(SnapshotAction::Take));
+    update(
+        &mut state,
+        Action::Snapshot(SnapshotAction::Compare(Some(0))),
+    );
     let lines = |state: &State| {
         let seen = state.session.comparing.as_ref().unwrap().seen(state);
         [state, &seen].map(|s| scene::scene(s, size).lines.len())
@@ -460,7 +490,10 @@ fn missed_in_both() {
     let mut bare = (*state.session.snapshots[0]).clone();
     bare.live = None;
     state.session.snapshots[0] = Arc::new(bare);
-    update(&mut state, Action::Compare(Some(0)));
+    update(
+        &mut state,
+        Action::Snapshot(SnapshotAction::Compare(Some(0))),
+    );
     assert_eq!(lines(&state), [1, 0]);
 }
 
@@ -501,9 +534,14 @@ fn parameters() {
         report["pathways"]["settings"]["epsilon"],
         state.document.pathways.epsilon
     );
-    assert_eq!(report::name(&Action::FrameAll), "FrameAll");
     assert_eq!(
-        report::name(&Action::MoveCrosshair(dvec3(1.0, 2.0, 3.0))),
+        report::name(&Action::View(ViewAction::FrameAll)),
+        "FrameAll"
+    );
+    assert_eq!(
+        report::name(&Action::View(ViewAction::MoveCrosshair(dvec3(
+            1.0, 2.0, 3.0
+        )))),
         "MoveCrosshair"
     );
 }

@@ -6,9 +6,8 @@ use crate::support::test;
 use arcuate::data::Role;
 use arcuate::data::appearance::ColourMap;
 use arcuate::state::core::colours;
-use arcuate::state::core::volume_look::VolumeLook;
-use arcuate::state::core::volume_look::VolumeStyle;
-use arcuate::state::{Action, Display, Layout, Pane, Phase, State, update};
+use arcuate::state::core::volume_look::{VolumeLook, VolumeStyle};
+use arcuate::state::{Action, Display, LayerAction, Layout, Pane, Phase, State, update};
 use arcuate::ui::snapshot::{self, AddViews, Drawing};
 use egui::{Ui, vec2};
 use libtest_mimic::Trial;
@@ -42,11 +41,11 @@ fn on_white() {
         let phase = Phase::Done;
         update(
             state,
-            Action::SetDisplay {
+            Action::Layer(LayerAction::SetDisplay {
                 layer,
                 display,
                 phase,
-            },
+            }),
         );
     };
     // White everywhere, as bone in the window of a brain; the image fills the view.
@@ -95,11 +94,11 @@ fn fewer_pieces() {
     let phase = Phase::Done;
     update(
         &mut state,
-        Action::SetDisplay {
+        Action::Layer(LayerAction::SetDisplay {
             layer,
             display,
             phase,
-        },
+        }),
     );
     let steps = |studio: &mut Studio, state: &State| {
         let renderer = studio.0.as_ref().unwrap();

@@ -4,14 +4,13 @@ use arcuate::data::region::RegionId;
 use arcuate::data::{AffineSource, Grid, Mask, Region, Role, Shape, Tensor, TensorField, Volume};
 use arcuate::solvers::{curves, tensor_fit};
 use arcuate::state::core::display;
-use arcuate::state::core::layer::Content;
-use arcuate::state::core::layer::LayerId;
+use arcuate::state::core::layer::{Content, LayerId};
 use arcuate::state::document::FitMask;
 use arcuate::state::origin::{Origin, PhantomPart, TensorFit};
 use arcuate::state::session::{CurveKey, CurveParams};
 use arcuate::state::tensors::types::{FitKey, ResidualCache};
 use arcuate::state::{
-    Action, CurveResult, Display, Effect, Layer, Pane, State, Task, Tensors, update,
+    Action, CurveResult, Display, Effect, Layer, Pane, State, Task, Tensors, ViewAction, update,
 };
 use arcuate::ui::theme;
 use arcuate::ui::views::{Views, layout};
@@ -102,7 +101,7 @@ pub fn state_with(source: AffineSource) -> State {
     }));
     state.view.task = Task::Track;
     state.view.crosshair = grid.centre() + dvec3(6.0, -9.0, 4.0);
-    update(&mut state, Action::FrameAll);
+    update(&mut state, Action::View(ViewAction::FrameAll));
     state
 }
 

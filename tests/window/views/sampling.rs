@@ -5,10 +5,9 @@ use super::sample::{Hands, state};
 use crate::support::{Random, test};
 use arcuate::data::Volume;
 use arcuate::scene::draw_list::Transfer;
-use arcuate::state::core::volume_look::VolumeLook;
-use arcuate::state::core::volume_look::VolumeStyle;
+use arcuate::state::core::volume_look::{VolumeLook, VolumeStyle};
 use arcuate::state::sampling::{Sample, Sampled};
-use arcuate::state::{Action, Content, Display, LayerId, Pane, Phase, State};
+use arcuate::state::{Action, Content, Display, LayerAction, LayerId, Pane, Phase, State};
 use egui::{Key, Modifiers, PointerButton, vec2};
 use glam::DVec3;
 use libtest_mimic::Trial;
@@ -137,11 +136,11 @@ fn curve() {
     };
     arcuate::state::update(
         &mut state,
-        Action::SetDisplay {
+        Action::Layer(LayerAction::SetDisplay {
             layer: id,
             display,
             phase: Phase::Done,
-        },
+        }),
     );
     let mut hands = Hands::new(state);
     let from = hands.rect(Pane::Axial).center();

@@ -5,7 +5,7 @@ use super::sample::{Hands, near, state};
 use crate::support::{Random, test};
 use arcuate::data::Role;
 use arcuate::state::track::jobs::streamlines::TrackStreamlines;
-use arcuate::state::{Action, Camera, Effect, Pane, Phase, Tool};
+use arcuate::state::{Action, Camera, Effect, Pane, Phase, Tool, ViewAction};
 use egui::{Modifiers, PointerButton, vec2};
 use glam::DVec3;
 use libtest_mimic::Trial;
@@ -92,15 +92,15 @@ fn scene_places() {
         let mut camera = hands.state().view.camera;
         camera.azimuth = random.uniform(0.0, std::f64::consts::TAU);
         camera.elevation = random.uniform(-1.2, 1.2);
-        hands.act(Action::SetCamera {
+        hands.act(Action::View(ViewAction::SetCamera {
             camera,
             phase: Phase::Done,
-        });
+        }));
         let tool = Tool::Place {
             role: Role::Seed,
             cube: false,
         };
-        hands.act(Action::SetTool(tool));
+        hands.act(Action::View(ViewAction::SetTool(tool)));
         hands.step();
         let at = somewhere(&hands, Pane::Scene, &mut random);
         hands.click(at);

@@ -4,7 +4,7 @@ use super::hands::somewhere;
 use super::sample::{Hands, add_sphere, state};
 use crate::support::{Random, test};
 use arcuate::data::{Mask, Role, Shape};
-use arcuate::state::{Action, Pane, State, Tool};
+use arcuate::state::{Action, Pane, RegionAction, State, Tool, ViewAction};
 use egui::{Modifiers, PointerButton, Pos2, vec2};
 use glam::DVec3;
 use libtest_mimic::Trial;
@@ -55,15 +55,15 @@ fn on_slices() {
         turned(&mut state, &mut random);
         let camera = state.view.camera;
         let mut placing = Hands::new(state.clone());
-        placing.act(Action::SetTool(Tool::Place {
+        placing.act(Action::View(ViewAction::SetTool(Tool::Place {
             role: Role::Seed,
             cube: false,
-        }));
+        })));
         placing.step();
         let at = somewhere(&placing, Pane::Scene, &mut random);
         placing.click(at);
         let mut hands = Hands::new(state);
-        hands.act(Action::SetTool(Tool::Brush));
+        hands.act(Action::View(ViewAction::SetTool(Tool::Brush)));
         hands.step();
         hands.click(at);
         assert_eq!(hands.state().view.camera, camera, "the view does not turn");
@@ -93,8 +93,8 @@ fn with_ball(random: &mut Random, radius_mm: f64) -> (Hands, DVec3) {
     state.view.crosshair = state.document.bounds().0;
     let id = add_sphere(&mut state, Role::Seed, centre, radius_mm);
     let mut hands = Hands::new(state);
-    hands.act(Action::SelectRegion(Some(id)));
-    hands.act(Action::SetTool(Tool::Brush));
+    hands.act(Action::Region(RegionAction::Select(Some(id))));
+    hands.act(Action::View(ViewAction::SetTool(Tool::Brush)));
     hands.step();
     (hands, centre)
 }
@@ -166,8 +166,8 @@ fn leaps() {
     let centre = crosshair - camera.forward() * 45.0;
     let id = add_sphere(&mut state, Role::Seed, centre, BALL_MM);
     let mut hands = Hands::new(state);
-    hands.act(Action::SelectRegion(Some(id)));
-    hands.act(Action::SetTool(Tool::Brush));
+    hands.act(Action::Region(RegionAction::Select(Some(id))));
+    hands.act(Action::View(ViewAction::SetTool(Tool::Brush)));
     hands.step();
     let from = hands.scene_screen(centre);
     hands.drag(&[from, from + vec2(70.0, 40.0)], LEFT, Modifiers::NONE);

@@ -1,7 +1,7 @@
 //! Rulers and angles.
 
 use crate::state::State;
-use crate::state::action::Phase;
+use crate::state::core::phase::Phase;
 use crate::state::edit::edit;
 use crate::state::streamlines::Measurement;
 use glam::DVec3;

@@ -8,7 +8,7 @@ use crate::state::filter::{
     ExtraBundle, FilterAction, Summed, VirtualLesion, VirtualLesionResult, Weighed, WeightMap,
 };
 use crate::state::streamlines::{How, SameArc, lines_of};
-use crate::state::{Action, BundleAction, Layer, Severity, State};
+use crate::state::{Action, BundleAction, Layer, LayerAction, RegionAction, Severity, State};
 use crate::ui::format::{count, fixed, significant, with_unit};
 use crate::ui::forms::display::select_row;
 use crate::ui::theme::{self, size, space};
@@ -209,7 +209,9 @@ fn one(
                 act(actions, FilterAction::ShowGroup(group));
             }
             Of::Apart(ExtraBundle::Region(id), _) => {
-                actions.push(Action::SelectRegion((!selected).then_some(*id)));
+                actions.push(Action::Region(RegionAction::Select(
+                    (!selected).then_some(*id),
+                )));
             }
             Of::Rest | Of::Apart(ExtraBundle::Filter, _) => {}
         }
@@ -274,7 +276,7 @@ fn more_of(button: &Response, layer: &Layer, of: &Of, actions: &mut Vec<Action>)
                 }
                 _ => Vec::new(),
             };
-            actions.push(Action::SelectLayer(Some(layer.id)));
+            actions.push(Action::Layer(LayerAction::Select(Some(layer.id))));
             actions.push(Action::Bundle(BundleAction::Choose {
                 anchor: lines.first().copied(),
                 lines,

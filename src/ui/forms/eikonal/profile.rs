@@ -2,7 +2,7 @@
 
 use crate::solvers::pathway::Path;
 use crate::state::pathways::{CostliestStretch, PathwayResult};
-use crate::state::{Action, State};
+use crate::state::{Action, State, ViewAction};
 use crate::ui::theme::{self, size, space};
 use crate::ui::widgets::button::IconButton;
 use crate::ui::widgets::paint;
@@ -83,7 +83,7 @@ fn weakest_stretch(ui: &mut Ui, weak: &CostliestStretch, actions: &mut Vec<Actio
     response.on_hover_text(&spoken);
     let shows = IconButton::new(icons::CROSSHAIR, "Show it").side(panels::CAPTION);
     if shows.show_at(ui, button).clicked() {
-        actions.push(Action::MoveCrosshair(weak.at));
+        actions.push(Action::View(ViewAction::MoveCrosshair(weak.at)));
     }
 }
 

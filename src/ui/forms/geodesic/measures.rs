@@ -6,7 +6,7 @@ use crate::solvers::geodesic::{Cut, Directions};
 use crate::state::core::words::counted;
 use crate::state::session::RayResult;
 use crate::state::tensors::mask_text;
-use crate::state::{Action, CurveResult, Phase, Rays, State};
+use crate::state::{Action, CurveResult, Phase, Rays, State, TrackAction};
 use crate::ui::forms::display::colour_of;
 use crate::ui::forms::tracking::empty::{Empty, targets};
 use crate::ui::rays::{self, Suggestion};
@@ -77,10 +77,10 @@ pub fn nothing(
         starts: remedy != Suggestion::Nothing,
     };
     if empty.show(ui, state, live, memory, actions) {
-        actions.push(Action::SetRays {
+        actions.push(Action::Track(TrackAction::SetRays {
             rays: better,
             phase: Phase::Done,
-        });
+        }));
     }
 }
 
@@ -149,7 +149,7 @@ pub fn histogram(
     let requested = requested.or(keep(ui, now, rays, kept));
     if let Some((cut, phase)) = requested {
         let rays = Rays { cut, ..now.clone() };
-        actions.push(Action::SetRays { rays, phase });
+        actions.push(Action::Track(TrackAction::SetRays { rays, phase }));
     }
     requested.map_or(now.cut, |(cut, _)| cut)
 }

@@ -3,7 +3,7 @@
 use super::act;
 use super::results::voxels_ml;
 use crate::state::segment::SegmentAction;
-use crate::state::{Action, LeakNotice, Severity, State, Task};
+use crate::state::{Action, LeakNotice, Severity, State, Task, ViewAction};
 use crate::ui::format::{count, significant, with_unit};
 use crate::ui::theme;
 use crate::ui::widgets::note::{Note, NoteResponse};
@@ -43,7 +43,11 @@ pub fn show(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
     };
     match answer {
         Some(NoteResponse::Taken) => act(actions, SegmentAction::Rewind(leaked.leak.from)),
-        Some(NoteResponse::Left) => actions.extend(leaked.at.map(Action::MoveCrosshair)),
+        Some(NoteResponse::Left) => actions.extend(
+            leaked
+                .at
+                .map(|world| Action::View(ViewAction::MoveCrosshair(world))),
+        ),
         Some(NoteResponse::Dismissed) | None => {}
     }
 }

@@ -1,5 +1,6 @@
 //! How near the surface comes to streamlines and pathways.
 
+use crate::state::ViewAction;
 use crate::state::{Action, Distance, Proximity, State, SurfaceStatistics};
 use crate::ui::format::{count, fixed, with_unit};
 use crate::ui::theme::{self, radius, size, space};
@@ -62,7 +63,7 @@ pub fn show(
         if row(ui, &format!("To {}", near.name), &words(near), help)
             && let Some(at) = place
         {
-            actions.push(Action::MoveCrosshair(at));
+            actions.push(Action::View(ViewAction::MoveCrosshair(at)));
         }
     }
 }

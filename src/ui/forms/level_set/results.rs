@@ -3,7 +3,7 @@
 use super::{act, as_region, near, plot};
 use crate::state::segment::{SegmentAction, Standing};
 use crate::state::sessions::unsaved::size as size_of;
-use crate::state::{Action, Content, State, SurfaceStatistics, SurfaceUpdate};
+use crate::state::{Action, Content, State, SurfaceStatistics, SurfaceUpdate, ViewAction};
 use crate::ui::format::{count, fixed, significant, with_unit};
 use crate::ui::forms::display::select_row;
 use crate::ui::theme::{self, size, space};
@@ -294,7 +294,7 @@ fn spheres(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<Ac
         if take.show_right(ui, inner).clicked() {
             act(actions, SegmentAction::TakeBack(*number));
         } else if response.clicked() {
-            actions.push(Action::MoveCrosshair(sphere.centre));
+            actions.push(Action::View(ViewAction::MoveCrosshair(sphere.centre)));
         }
     }
 }

@@ -6,7 +6,9 @@ use crate::solvers::region::{Change, Combine, Fill, LabelCount};
 use crate::state::core::words::counted;
 use crate::state::regions::drawing::measured;
 use crate::state::regions::types::{Labels, Making, Source, region_name};
-use crate::state::{Action, Drawing, Layer, LayerId, Phase, Severity, State, Tool};
+use crate::state::{
+    Action, Drawing, Layer, LayerId, Phase, RegionAction, Severity, State, Tool, ViewAction,
+};
 use crate::ui::forms::display::{extent, select_row, short_unit};
 use crate::ui::forms::parameters::{self, Rows, Shown};
 use crate::ui::theme::{self, size, space};
@@ -29,7 +31,7 @@ pub fn head(ui: &mut Ui, title: &str, actions: &mut Vec<Action>) {
     let close = IconButton::new(icons::CLOSE, "Put the tool away");
     let close = close.hint("Put the tool away (Esc)").side(24.0);
     if close.show_right(ui, place).clicked() {
-        actions.push(Action::SetTool(Tool::Crosshair));
+        actions.push(Action::View(ViewAction::SetTool(Tool::Crosshair)));
     }
 }
 
@@ -87,7 +89,7 @@ pub fn threshold(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut 
                 if note.show(ui) == Some(NoteResponse::Taken) {
                     let source = first_threshold(layer, volume, memory);
                     let phase = Phase::Done;
-                    actions.push(Action::Make { source, phase });
+                    actions.push(Action::Region(RegionAction::Make { source, phase }));
                 }
             }
             None => rows::hint(ui, "No scalar image: open one first"),
@@ -101,7 +103,7 @@ pub fn threshold(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut 
     if let Some((other, volume)) = image_row(ui, state, *layer).and_then(of) {
         let source = first_threshold(other, volume, memory);
         let phase = Phase::Done;
-        actions.push(Action::Make { source, phase });
+        actions.push(Action::Region(RegionAction::Make { source, phase }));
     }
     if let Some((shown, volume)) = of(*layer) {
         let scale = f64::from(shown.unit_scale);
@@ -129,7 +131,7 @@ pub fn threshold(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut 
                 low: (low / scale) as f32,
                 high: (high / scale) as f32,
             };
-            actions.push(Action::Make { source, phase });
+            actions.push(Action::Region(RegionAction::Make { source, phase }));
         }
     }
     let made = making.and_then(|m| state.document.region(m.region?));
@@ -137,7 +139,7 @@ pub fn threshold(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut 
         && let Some(role) = role_row(ui, "What the region does", made.role)
     {
         let region = made.id;
-        actions.push(Action::SetRole { region, role });
+        actions.push(Action::Region(RegionAction::SetRole { region, role }));
     }
     outcome(ui, state, making);
     section::end(ui);
@@ -256,9 +258,9 @@ pub fn fill(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
                 most_ml: next.most_ml,
                 erase: *erase,
             };
-            actions.push(Action::Make { source, phase });
+            actions.push(Action::Region(RegionAction::Make { source, phase }));
         }
-        actions.push(Action::SetDrawing(next));
+        actions.push(Action::Region(RegionAction::SetDrawing(next)));
     }
     if let Some(note) = making.and_then(|m| m.note.as_ref()) {
         let p = theme::palette(ui.style());
@@ -281,11 +283,11 @@ pub fn change(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec
         _ => Change::defaults(),
     };
     if let Some(region) = region_row(ui, state, "Region", Some(chosen), |_| true) {
-        actions.push(Action::SelectRegion(Some(region)));
+        actions.push(Action::Region(RegionAction::Select(Some(region))));
     }
     let mut set = |change: Change, phase: Phase| {
         let source = Source::Change(change);
-        actions.push(Action::Make { source, phase });
+        actions.push(Action::Region(RegionAction::Make { source, phase }));
     };
     let defaults = Change::defaults();
     parameters::rows(ui, &now, &defaults, Rows::AllBut(&[]), &mut set);
@@ -359,7 +361,7 @@ fn combine(
         {
             let source = Source::Combine { how, with: with.id };
             let phase = Phase::Done;
-            actions.push(Action::Make { source, phase });
+            actions.push(Action::Region(RegionAction::Make { source, phase }));
         }
     }
 }
@@ -373,7 +375,7 @@ pub fn labels(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec
         return section::end(ui);
     };
     if let Some(other) = image_row(ui, state, labels.layer) {
-        actions.push(Action::CountLabels(other));
+        actions.push(Action::Region(RegionAction::CountLabels(other)));
     }
     match &labels.numbers {
         None => rows::hint(ui, "Counting…"),
@@ -385,9 +387,9 @@ pub fn labels(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec
                 && let Some((layer, volume)) = layer.zip(volume)
             {
                 let source = first_threshold(layer, volume, memory);
-                actions.push(Action::SetTool(Tool::Threshold));
+                actions.push(Action::View(ViewAction::SetTool(Tool::Threshold)));
                 let phase = Phase::Done;
-                actions.push(Action::Make { source, phase });
+                actions.push(Action::Region(RegionAction::Make { source, phase }));
             }
         }
         Some(Ok(numbers)) if numbers.0.is_empty() => {
@@ -433,7 +435,10 @@ pub fn labels(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec
             let place = vec2(button.width(ui), space::BUTTON);
             let place = Rect::from_min_size(pos2(row.left(), row.top() + 6.0), place);
             if button.show_at(ui, place).clicked() {
-                actions.push(Action::RegionsFromLabels { labels: rest, role });
+                actions.push(Action::Region(RegionAction::FromLabels {
+                    labels: rest,
+                    role,
+                }));
             }
         }
     }
@@ -515,10 +520,10 @@ fn label_list(
             let name_at = Rect::from_min_max(text.min, pos2(fact.left() - 8.0, text.bottom()));
             paint::name(ui.painter(), name_at, &words(found), font, p.t1);
             if response.clicked() && !there {
-                actions.push(Action::RegionsFromLabels {
+                actions.push(Action::Region(RegionAction::FromLabels {
                     labels: vec![**found],
                     role,
-                });
+                }));
             }
         }
     });

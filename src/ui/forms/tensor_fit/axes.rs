@@ -4,7 +4,7 @@ use crate::data::axis_change::AxisChange;
 use crate::data::{DataId, Tractogram};
 use crate::solvers::gradient_check::{Candidate, Output, Verdict};
 use crate::state::tensors::jobs::CHECK;
-use crate::state::{Action, State};
+use crate::state::{Action, State, TensorAction};
 use crate::ui::theme::{self, radius, size, space};
 use crate::ui::widgets::button::Button;
 use crate::ui::widgets::{paint, rows};
@@ -62,7 +62,7 @@ pub fn show(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<A
         Sense::hover(),
     );
     if button.show_at(ui, place).clicked() {
-        actions.push(Action::CheckGradients);
+        actions.push(Action::Tensors(TensorAction::CheckGradients));
     }
     let Some(output) = output.cloned() else {
         return;
@@ -134,7 +134,7 @@ fn pictures(ui: &mut Ui, pictures: &Pictures, output: &Arc<Output>, actions: &mu
         let role = if now { Role::Label } else { Role::Button };
         response.widget_info(|| WidgetInfo::labeled(role, true, &words));
         if response.clicked() && !now {
-            actions.push(Action::TurnGradients(candidate.turn));
+            actions.push(Action::Tensors(TensorAction::TurnGradients(candidate.turn)));
         }
         response.on_hover_text(words);
     }

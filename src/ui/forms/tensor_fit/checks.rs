@@ -9,7 +9,7 @@ use crate::solvers::gradient_check;
 use crate::state::alignment::space::{Disagreement, Item, What, compared, shares_inside};
 use crate::state::core::words::counted;
 use crate::state::origin::{Computed, Origin};
-use crate::state::{Action, Content, Display, Layer, Phase, State};
+use crate::state::{Action, Content, Display, Layer, LayerAction, Phase, State};
 use crate::ui::theme::{self, size, space};
 use crate::ui::widgets::button::Button;
 use crate::ui::widgets::rows::{self, Verdict};
@@ -145,11 +145,11 @@ fn overlay_button(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
             visible: !visible,
             ..layer.display.clone()
         };
-        actions.push(Action::SetDisplay {
+        actions.push(Action::Layer(LayerAction::SetDisplay {
             layer: layer.id,
             display,
             phase: Phase::Done,
-        });
+        }));
     }
 }
 

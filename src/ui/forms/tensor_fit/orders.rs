@@ -5,7 +5,7 @@ use super::checks::Check;
 use crate::data::{DataId, TensorLayout};
 use crate::solvers::tensor_check::{Candidate, Output, Slice};
 use crate::state::tensors::jobs::CHECK;
-use crate::state::{Action, Content, Layer, State};
+use crate::state::{Action, Content, Layer, State, TensorAction};
 use crate::ui::theme::{self, radius, size, space};
 use crate::ui::widgets::button::Button;
 use crate::ui::widgets::rows::{self, Verdict};
@@ -106,14 +106,14 @@ pub fn show(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<A
         let corner = place.right_top() + vec2(8.0, 0.0);
         let adjacent = Rect::from_min_size(corner, vec2(not.width(ui), space::BUTTON));
         if not.show_at(ui, adjacent).clicked() {
-            actions.push(Action::ReadTensors {
+            actions.push(Action::Tensors(TensorAction::ReadAs {
                 layer: layer.id,
                 layout: None,
-            });
+            }));
         }
     }
     if compare.show_at(ui, place).clicked() {
-        actions.push(Action::CompareTensors(layer.id));
+        actions.push(Action::Tensors(TensorAction::CompareOrders(layer.id)));
     }
     let Some(output) = output else { return };
     ui.add_space(4.0);
@@ -123,10 +123,10 @@ pub fn show(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<A
     for (i, candidate) in output.ranked.iter().enumerate().step_by(COLUMNS) {
         let pair = [Some(candidate), output.ranked.get(i + 1)];
         row(ui, &memory.orders, i, pair, layout, |layout| {
-            actions.push(Action::ReadTensors {
+            actions.push(Action::Tensors(TensorAction::ReadAs {
                 layer: layer.id,
                 layout: Some(layout),
-            });
+            }));
         });
     }
     section::end(ui);

@@ -1,7 +1,7 @@
 //! What is said where nothing was kept.
 
 use crate::data::{Region, Role};
-use crate::state::{Action, CurveResult, Severity, State};
+use crate::state::{Action, CurveResult, Severity, State, ViewAction};
 use crate::ui::widgets::note::{Note, NoteResponse};
 use crate::ui::{Memory, format, theme};
 use egui::Ui;
@@ -71,7 +71,7 @@ impl Empty<'_> {
         }
         let answer = note.show(ui);
         if let (Some(NoteResponse::Dismissed), Some(place)) = (answer, place) {
-            actions.push(Action::MoveCrosshair(place));
+            actions.push(Action::View(ViewAction::MoveCrosshair(place)));
         }
         answer == Some(NoteResponse::Taken)
     }

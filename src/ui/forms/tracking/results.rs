@@ -11,7 +11,10 @@ use crate::state::session::RayResult;
 use crate::state::tensors::jobs::fit::FIT;
 use crate::state::tensors::mask_text;
 use crate::state::track::jobs::LIVE;
-use crate::state::{Action, Content, CurveResult, Method, Phase, Severity, Slot, Standing, State};
+use crate::state::{
+    Action, Content, CurveResult, DeviceAction, Method, Phase, RegionAction, Severity, Slot,
+    Standing, State, TrackAction, ViewAction,
+};
 use crate::ui::forms::geodesic::measures;
 use crate::ui::forms::{density, display};
 use crate::ui::theme::{self, size, space};
@@ -48,7 +51,7 @@ pub fn show(
                     note = note.action(panels::ON_CPU);
                 }
                 if note.show(ui) == Some(NoteResponse::Taken) {
-                    actions.push(Action::RunOnCpu);
+                    actions.push(Action::Device(DeviceAction::RunOnCpu));
                 }
             }
             None => waiting(ui, state, actions),
@@ -131,7 +134,7 @@ fn figures(
             let chosen = state.view.stop;
             let top = ui.cursor().top();
             let clicked = charts::stacked(ui, "Reasons why ends stopped", &parts, chosen);
-            actions.extend(clicked.map(Action::ShowStop));
+            actions.extend(clicked.map(|reason| Action::View(ViewAction::ShowStop(reason))));
             // Reasons come and go while a region is dragged.
             const ROOM: f32 = 66.0;
             ui.add_space((top + ROOM - ui.cursor().top()).max(0.0));
@@ -182,7 +185,7 @@ fn again(ui: &mut Ui, state: &State, text: &str, actions: &mut Vec<Action>) {
     };
     let note = Note::new(p, Severity::Warning, text).action(word);
     if note.show(ui) == Some(NoteResponse::Taken) {
-        actions.push(Action::Retrack);
+        actions.push(Action::Track(TrackAction::Repeat));
     }
 }
 
@@ -238,10 +241,10 @@ fn nothing(
             != live.output.fates[SeedOutcome::NoStart as usize],
     };
     if empty.show(ui, state, live, memory, actions) {
-        actions.push(Action::SetTrack {
+        actions.push(Action::Track(TrackAction::SetStreamlines {
             params,
             phase: Phase::Done,
-        });
+        }));
     }
 }
 
@@ -409,10 +412,10 @@ fn table(
         }
         let place = paint::inset(response.rect, 0.0, space::INSET - 3.0);
         if eye(ui, place, &target.name, target.visible) {
-            actions.push(Action::ToggleRegion(target.id));
+            actions.push(Action::Region(RegionAction::Toggle(target.id)));
         }
         if response.clicked() {
-            actions.push(Action::SelectRegion(Some(target.id)));
+            actions.push(Action::Region(RegionAction::Select(Some(target.id))));
         }
     }
     if more > 0 {
@@ -458,7 +461,7 @@ fn missed(ui: &mut Ui, state: &State, live: &CurveResult, actions: &mut Vec<Acti
     paint::right(ui.painter(), name_at, &fact, font, p.t3);
     let place = paint::inset(rect, 0.0, space::INSET - 3.0);
     if eye(ui, place, name, shown) {
-        actions.push(Action::ToggleMissed);
+        actions.push(Action::View(ViewAction::ToggleMissed));
     }
 }
 
@@ -477,7 +480,7 @@ fn look(ui: &mut Ui, state: &State, memory: &mut Memory, narrow: bool, actions: 
             weight: false,
         };
         display::lines(ui, shown, has, &mut |display, phase| {
-            actions.push(Action::SetLiveDisplay { display, phase });
+            actions.push(Action::Track(TrackAction::SetDisplay { display, phase }));
         });
         display::slab(ui, &state.view, actions);
     }

@@ -3,7 +3,7 @@
 use crate::data::Role;
 use crate::solvers::curves::{MAX_SEEDS, Seeding};
 use crate::state::track::jobs::streamlines::WHOLE_BRAIN;
-use crate::state::{Action, Phase, State, WholeBrain};
+use crate::state::{Action, Phase, State, TrackAction, WholeBrain};
 use crate::ui::theme::space;
 use crate::ui::widgets::button::{Button, checkbox};
 use crate::ui::widgets::slider::{Columns, SliderRow};
@@ -26,7 +26,10 @@ pub fn show(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<A
     }
     let whole_brain = state.document.whole_brain;
     let mut set = |whole_brain: WholeBrain, phase: Phase| {
-        actions.push(Action::SetWholeBrain { whole_brain, phase });
+        actions.push(Action::Track(TrackAction::SetWholeBrain {
+            whole_brain,
+            phase,
+        }));
     };
     let same = match state.document.track.seeding {
         Seeding::Random { .. } => None,
@@ -89,6 +92,6 @@ fn button(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
     let size = vec2(button.width(ui), space::BUTTON);
     let place = Rect::from_min_size(row.min + vec2(0.0, 4.0), size);
     if button.show_at(ui, place).clicked() {
-        actions.push(Action::TrackWholeBrain);
+        actions.push(Action::Track(TrackAction::WholeBrain));
     }
 }

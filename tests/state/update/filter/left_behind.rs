@@ -5,7 +5,7 @@ use crate::support::origins::weight_maps;
 use crate::support::test;
 use arcuate::state::filter::{ByWeight, FilterAction, Shown, weight};
 use arcuate::state::streamlines::{Limit, StreamlineRules};
-use arcuate::state::{Action, BundleAction, Phase, Task};
+use arcuate::state::{Action, BundleAction, Phase, Task, ViewAction};
 use libtest_mimic::Trial;
 
 pub fn tests() -> Vec<Trial> {
@@ -18,7 +18,7 @@ pub fn tests() -> Vec<Trial> {
 }
 
 fn look(window: &mut Window, task: Task) {
-    window.act(Action::SelectTask(task));
+    window.act(Action::View(ViewAction::SelectTask(task)));
 }
 
 fn shown(window: &Window) -> Shown {

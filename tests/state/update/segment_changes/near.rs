@@ -5,12 +5,13 @@ use super::Window;
 use crate::support::{lines, test};
 use arcuate::data::Tractogram;
 use arcuate::solvers::level_set::distance::{Isosurface, to_streamlines};
-use arcuate::state::core::layer::Content;
-use arcuate::state::core::layer::LayerId;
+use arcuate::state::core::layer::{Content, LayerId};
 use arcuate::state::files::jobs::open::Loaded;
 use arcuate::state::segment::SegmentAction;
 use arcuate::state::streamlines::{Column, Limit, StreamlineRules};
-use arcuate::state::{Action, BundleAction, Display, Distance, Phase, Proximity, update};
+use arcuate::state::{
+    Action, BundleAction, Display, Distance, LayerAction, Phase, Proximity, ViewAction, update,
+};
 use glam::{DVec3, dvec3};
 use libtest_mimic::Trial;
 
@@ -79,7 +80,7 @@ fn through() {
     };
     assert_eq!((count, of), (3, 5));
     assert!(at.length() < RADIUS_MM, "{at} is outside");
-    window.act(Action::MoveCrosshair(at));
+    window.act(Action::View(ViewAction::MoveCrosshair(at)));
     assert_eq!(window.state.view.crosshair, at);
 }
 
@@ -99,11 +100,11 @@ fn left_out() {
         visible: false,
         ..shown.expect("a layer").display.clone()
     };
-    window.act(Action::SetDisplay {
+    window.act(Action::Layer(LayerAction::SetDisplay {
         layer: other,
         display,
         phase: Phase::Done,
-    });
+    }));
     assert_eq!(near(&window).len(), 1, "the eye is off");
     assert_eq!(
         window.state.not_measured(),
@@ -170,6 +171,9 @@ fn moving() {
     // A sphere that is added beside it is measured at once.
     sphere(&mut window, true, DVec3::new(0.0, -12.0, 0.0), 3.0);
     let before = near(&window);
-    let _ = update(&mut window.state, Action::MoveCrosshair(DVec3::ZERO));
+    let _ = update(
+        &mut window.state,
+        Action::View(ViewAction::MoveCrosshair(DVec3::ZERO)),
+    );
     assert_eq!(near(&window), before, "a look changes nothing");
 }
