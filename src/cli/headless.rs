@@ -52,7 +52,8 @@ impl<'a> Headless<'a> {
     }
 
     /// Applies an action and everything that follows from it; a job that fails ends it.
-    pub fn act(&mut self, action: Action) -> Result<(), Failure> {
+    pub fn act(&mut self, action: impl Into<Action>) -> Result<(), Failure> {
+        let action = action.into();
         let effects = update(&mut self.state, action);
         self.carry_out(effects)?;
         // Nobody is asked whom to open: the first.

@@ -7,13 +7,20 @@ use super::pictures::Pictures;
 use super::runner::{Failure, Runner};
 use crate::data::words::number;
 use crate::jobs::Ffmpeg;
+use crate::state::Content;
+use crate::state::Convention;
+use crate::state::FilesAction;
+use crate::state::LayerAction;
+use crate::state::Layout;
+use crate::state::Pane;
+use crate::state::Reading;
+use crate::state::RegionAction;
+use crate::state::Task;
+use crate::state::Turn;
+use crate::state::ViewAction;
 use crate::state::files::jobs::head::MakeHead;
 use crate::state::pictures::jobs::SaveFilm;
 use crate::state::update::is_session;
-use crate::state::{
-    Action, Content, Convention, FilesAction, LayerAction, Layout, Pane, Reading, RegionAction,
-    Task, Turn, ViewAction,
-};
 use glam::{DVec2, DVec3};
 use serde_json::json;
 use std::path::{Path, PathBuf};
@@ -171,20 +178,18 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
         let path = PathBuf::from(input);
         match (phantom, tensors.take()) {
             (Some(seed), _) => window.request(MakeHead { seed })?,
-            (None, Some(layout)) => window.act(Action::Files(FilesAction::OpenAs {
+            (None, Some(layout)) => window.act(FilesAction::OpenAs {
                 path,
                 reading: Reading {
                     tensors: Some(layout),
                     ..Reading::default()
                 },
-            }))?,
-            (None, None) => window.act(Action::Files(FilesAction::Open(vec![path])))?,
+            })?,
+            (None, None) => window.act(FilesAction::Open(vec![path]))?,
         }
     }
     if options.neurological {
-        window.act(Action::View(ViewAction::SetConvention(
-            Convention::Neurological,
-        )))?;
+        window.act(ViewAction::SetConvention(Convention::Neurological))?;
     }
     if let Some(name) = &options.show {
         let named = |l: &&Arc<crate::state::Layer>| l.name.eq_ignore_ascii_case(name);
@@ -208,26 +213,26 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
                 names.join(", ")
             )));
         };
-        window.act(Action::Layer(LayerAction::ShowOnly(layer)))?;
+        window.act(LayerAction::ShowOnly(layer))?;
     }
     for region in options.regions.regions()? {
         let shape = (*region.shape).clone();
-        window.act(Action::Region(RegionAction::Place {
+        window.act(RegionAction::Place {
             role: region.role,
             shape,
-        }))?;
-        window.act(Action::View(ViewAction::SelectTask(Task::Track)))?;
+        })?;
+        window.act(ViewAction::SelectTask(Task::Track))?;
     }
     if let Some(mm) = options.mosaic {
         let pane = options.view.pane().filter(|p| *p != Pane::Scene);
         let pane = pane.ok_or_else(|| {
             Failure::usage("A mosaic is of slices: add --view axial, sagittal or coronal")
         })?;
-        window.act(Action::View(ViewAction::SetLayout(Layout::Mosaic)))?;
-        window.act(Action::View(ViewAction::SetMosaic(pane, mm)))?;
+        window.act(ViewAction::SetLayout(Layout::Mosaic))?;
+        window.act(ViewAction::SetMosaic(pane, mm))?;
     }
     if let Some(at) = options.at {
-        window.act(Action::View(ViewAction::MoveCrosshair(at)))?;
+        window.act(ViewAction::MoveCrosshair(at))?;
         let moved = window.state.view.crosshair;
         if moved != at {
             let tenths = |v: f64| number((10.0 * v).round() / 10.0);

@@ -138,3 +138,32 @@ pub enum RegionsChange {
     Role(Role),
     Delete,
 }
+
+macro_rules! from_feature {
+    ($($variant:ident($action:ty)),* $(,)?) => {
+        $(impl From<$action> for Action {
+            fn from(action: $action) -> Self {
+                Self::$variant(action)
+            }
+        })*
+    };
+}
+
+from_feature!(
+    Files(FilesAction),
+    Layer(LayerAction),
+    Region(RegionAction),
+    Alignment(AlignmentAction),
+    Tensors(TensorAction),
+    Track(TrackAction),
+    Picture(PictureAction),
+    Snapshot(SnapshotAction),
+    Device(DeviceAction),
+    View(ViewAction),
+    Session(SessionAction),
+    Bundle(BundleAction),
+    Pathway(PathwayAction),
+    Segment(SegmentAction),
+    Filter(FilterAction),
+    Sample(SampleAction),
+);
