@@ -14,7 +14,8 @@ use arcuate::state::sampling::SampleAction;
 use arcuate::state::segment::Standing;
 use arcuate::state::segment::jobs::{RunControl, RunRequest};
 use arcuate::state::{
-    Action, Content, Display, Distance, Layer, LayerId, SegmentAction, Task, Tool, defaults, update,
+    Action, Content, Display, Distance, Effect, Layer, LayerId, SegmentAction, Task, Tool,
+    defaults, update,
 };
 use arcuate::ui::views::badge;
 use egui_kittest::kittest::Queryable as _;
@@ -482,6 +483,31 @@ fn stale() {
     settings.dims = !settings.dims;
     let phase = arcuate::state::Phase::Done;
     driven.act(Action::Segment(SegmentAction::Set { settings, phase }));
+    assert_eq!(drawn_opacity(&driven.state), 1.0);
+    // A sphere that is undone is in the surface until the answer comes.
+    let sphere = Sphere {
+        add: false,
+        centre: DVec3::ZERO,
+        radius_mm: 3.0,
+    };
+    driven.act(Action::Segment(SegmentAction::Sphere(sphere)));
+    assert_eq!(drawn_opacity(&driven.state), 1.0);
+    let effects = update(&mut driven.state, Action::Undo);
+    assert!(drawn_opacity(&driven.state) < 1.0, "beside other spheres");
+    let shown = window(driven.state.clone(), [1920.0, 1080.0]);
+    assert!(
+        shown
+            .query_all_by_label_contains("Going back to step")
+            .count()
+            > 0
+    );
+    for effect in effects {
+        if let Effect::Submit(job) = effect {
+            let job = driven.jobs.submit(job);
+            let answer = driven.jobs.wait(&job, |_| {});
+            driven.act(Action::Event(answer));
+        }
+    }
     assert_eq!(drawn_opacity(&driven.state), 1.0);
 }
 
