@@ -52,7 +52,8 @@ pub fn show(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<A
         );
     });
     ui.add_space(4.0);
-    if let Some(step) = plot::show(ui, state, live) {
+    let height = plot::height(ui);
+    if let Some(step) = plot::show(ui, state, live, height) {
         act(actions, SegmentAction::Rewind(step));
     }
     speed_line(ui, state, live);
@@ -74,6 +75,7 @@ pub fn show(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<A
         );
         rows::hint(ui, &text);
     }
+    plot::fill(ui, height);
 }
 
 /// Of so many voxels.
