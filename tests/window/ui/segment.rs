@@ -13,6 +13,7 @@ use arcuate::state::origin::OriginId;
 use arcuate::state::sampling::SampleAction;
 use arcuate::state::segment::Standing;
 use arcuate::state::segment::jobs::{RunControl, RunRequest};
+use arcuate::state::session::TourStep;
 use arcuate::state::{
     Action, Content, Display, Distance, Effect, Layer, LayerId, SegmentAction, Task, Tool,
     defaults, update,
@@ -41,6 +42,7 @@ pub fn tests() -> Vec<Trial> {
         test("ui::no hint of Segment moves what is below", hints),
         test("ui::a surface of other parameters is dim", stale),
         test("ui::cuts are no spheres of the start", cuts),
+        test("ui::the way back moves no control", way_back_is_still),
         test(
             "ui::after a surface is kept the head is seen again",
             unframed,
@@ -313,6 +315,29 @@ fn leak() {
     assert!(window.query_by_label_contains("Possible leak").is_none());
     assert!(window.query_by_label("Back to before").is_none());
     assert_eq!(window.get_by_label("Run").rect(), run);
+}
+
+/// Back to before takes the note away, and no control moves, with or without other notes.
+fn way_back_is_still() {
+    for guide in [None, Some(TourStep::Weigh)] {
+        let mut driven = leaked();
+        driven.state.session.guide = guide;
+        let live = driven.state.session.segment.live.clone();
+        let leaked = live.and_then(|live| live.leak).expect("a leak");
+        let mut window = window(driven.state.clone(), [1280.0, 760.0]);
+        let names = ["Run", "Back to the start", "Range ε"];
+        let places = |window: &Window| {
+            let place = |name| window.query_all_by_label(name).next().map(|n| n.rect());
+            names.map(|name| place(name).expect(name))
+        };
+        let before = places(&window);
+        window.get_by_label("Back to before");
+        driven.act(Action::Segment(SegmentAction::Rewind(leaked.leak.from)));
+        window.state_mut().state = driven.state.clone();
+        window.run();
+        assert!(window.query_by_label("Back to before").is_none());
+        assert_eq!(places(&window), before, "{guide:?}");
+    }
 }
 
 /// Whatever the cause, the note leaves the tools in sight that it names.
