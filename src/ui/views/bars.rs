@@ -35,7 +35,7 @@ pub struct Column<'a> {
 }
 
 /// A bar that has found its place.
-struct Placed {
+struct BarPlace {
     bar: Rect,
     plate: Rect,
     low: String,
@@ -64,7 +64,12 @@ impl Column<'_> {
     }
 
     /// Places the first `shown` bars; `None` if one of them has no room.
-    fn place_all(&self, painter: &Painter, bars: &[&Legend], shown: usize) -> Option<Vec<Placed>> {
+    fn place_all(
+        &self,
+        painter: &Painter,
+        bars: &[&Legend],
+        shown: usize,
+    ) -> Option<Vec<BarPlace>> {
         let away = if bars.len() > 1 { SHARED } else { ALONE };
         let height = self.within.height() / shown as f32;
         let missing = bars.len() - shown;
@@ -84,7 +89,7 @@ impl Column<'_> {
         legend: &Legend,
         mut range: Rangef,
         missing: usize,
-    ) -> Option<Placed> {
+    ) -> Option<BarPlace> {
         let Legend::Bar {
             name,
             low,
@@ -94,16 +99,17 @@ impl Column<'_> {
         else {
             return None;
         };
-        let name = match missing {
-            0 => name.clone(),
-            missing => format!("{name}, {missing} more"),
-        };
         let free = self.within.width() - AROUND;
-        let name = paint::elided(painter, &name, Self::font(), free);
         let width = |text: &str| {
             let galley = painter.layout_no_wrap(text.to_owned(), Self::font(), self.ink);
             galley.size().x
         };
+        // How many have no room is said whole, however long the name is.
+        let more = match missing {
+            0 => String::new(),
+            missing => format!(", {missing} more"),
+        };
+        let name = paint::elided(painter, name, Self::font(), free - width(&more) - 1.0) + &more;
         let widest = [low, &name, high].map(|text| width(text));
         let widest = widest.into_iter().fold(0.0, f32::max);
         if widest > free {
@@ -125,7 +131,7 @@ impl Column<'_> {
             let plate = bar.union(bar.with_min_x(end.min(x)).with_max_x(end.max(x)));
             let plate = plate.expand(RIM);
             let Some(hit) = self.taken.iter().find(|t| t.intersects(plate)) else {
-                return Some(Placed {
+                return Some(BarPlace {
                     bar,
                     plate,
                     low: low.clone(),
@@ -142,7 +148,7 @@ impl Column<'_> {
         None
     }
 
-    fn paint(&self, painter: &Painter, placed: &Placed) {
+    fn paint(&self, painter: &Painter, placed: &BarPlace) {
         const STEPS: usize = 64;
         let (bar, ground) = (placed.bar, self.ground);
         ground.shade(painter, placed.plate);
