@@ -485,8 +485,9 @@ impl State {
         let working = &self.session.segment;
         let live = working.live.as_ref().filter(|_| working.running)?;
         let segment = &self.document.segment;
-        if let Some(resume) = &segment.resume {
-            return Some(resume.script.steps);
+        let resume = segment.resume.as_ref().map(|resume| &resume.script);
+        if let Some(script) = resume.filter(|script| **script != live.script) {
+            return Some(script.steps);
         }
         let now = segment
             .spheres
@@ -497,7 +498,9 @@ impl State {
         let ((number, _), _) = differs.find(|(own, now)| Some(*own) != *now)?;
         let placed = live.placed.iter().find(|(n, _)| n == number);
         let step = placed.map_or(0, |(_, step)| *step);
-        (live.step > 0).then_some(step)
+        // A sphere that was placed at this very step follows the pointer.
+        let is_dragged = self.history.is_open() && step == live.step;
+        (live.step > 0 && !is_dragged).then_some(step)
     }
 
     /// The earlier step to which the surface is still going back, whatever sends it there.
