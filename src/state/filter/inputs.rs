@@ -133,6 +133,12 @@ impl Document {
         Some((weighed, lines.per_streamline.get(WEIGHT)?))
     }
 
+    /// Whether the streamlines of a layer have weights as they are.
+    fn has_weights(&self, layer: LayerId) -> bool {
+        let layer = self.layer(layer);
+        layer.is_some_and(|layer| self.weighed_of(layer).is_some())
+    }
+
     /// The layer of a map.
     pub fn weight_map(&self, of: LayerId, map: &WeightMap) -> Option<&Arc<Layer>> {
         let is = |l: &&Arc<Layer>| {
@@ -271,12 +277,11 @@ impl Document {
     /// Sets again what was shown of the streamlines that are looked at before others were, unless those have a
     /// filter of the user.
     pub fn bring_displaced_back(&mut self) {
-        let Some((layer, _)) = self.filtered() else {
+        let Some(id) = self.filtered().map(|(layer, _)| layer.id) else {
             return;
         };
-        let (id, weighed) = (layer.id, self.weighed_of(layer).is_some());
         let other = self.bundle.sieve.as_ref().filter(|s| s.layer != id);
-        if !weighed || other.is_some_and(|sieve| self.has_own_rules(sieve)) {
+        if !self.has_weights(id) || other.is_some_and(|sieve| self.has_own_rules(sieve)) {
             return;
         }
         let Some(choice) = self.filter.displaced.remove(&id) else {
@@ -302,11 +307,8 @@ impl Document {
         else {
             return;
         };
-        let weighed = self
-            .layer(layer)
-            .is_some_and(|l| self.weighed_of(l).is_some());
         let other = self.bundle.sieve.as_ref().is_some_and(|s| s.layer != layer);
-        if !weighed || other {
+        if !self.has_weights(layer) || other {
             return;
         }
         if group.is_some() {
