@@ -14,6 +14,7 @@ pub fn tests() -> Vec<Trial> {
     vec![
         test("ui::menus::arrows and Enter choose", arrows),
         test("ui::menus::from the keyboard alone", by_keyboard),
+        test("ui::menus::by Tab, a drop-down and a menu", by_tab),
         test("ui::menus::over a slice the arrows are its own", over_slice),
         test("ui::menus::a menu at a row", at_a_row),
         test("ui::menus::as wide as the longest row", wide),
@@ -148,6 +149,49 @@ fn by_keyboard() {
     press(&mut window, Key::Escape);
     assert!(!open(&window));
     assert_eq!(focused(&window), "Smoothing");
+}
+
+/// Tab until this has the focus.
+fn tab_to(window: &mut Window, name: &str) {
+    for _ in 0..200 {
+        if focused(window) == name {
+            return;
+        }
+        press(window, Key::Tab);
+    }
+    panic!("Tab does not reach {name}");
+}
+
+/// Tab reaches them, Enter and the space bar open them, arrows move in them, Esc closes them: the crosshair stays.
+fn by_tab() {
+    let mut window = window(small_scan(), [1920.0, 1080.0]);
+    let was = |window: &Window| {
+        let view = &window.state().state.view;
+        (view.crosshair, view.tool)
+    };
+    let (before, chosen) = (was(&window), smoothing(&window));
+    for name in ["File", "Smoothing"] {
+        tab_to(&mut window, name);
+        for opens in [Key::Enter, Key::Space] {
+            press(&mut window, opens);
+            assert!(open(&window), "{name}: {opens:?}");
+            let first = focused(&window);
+            assert!(!first.is_empty() && first != name, "{name}: {first}");
+            press(&mut window, Key::ArrowDown);
+            assert_ne!(focused(&window), first, "{name}");
+            press(&mut window, Key::Escape);
+            assert!(!open(&window), "{name}: {opens:?}");
+            assert_eq!(focused(&window), name);
+        }
+    }
+    assert_eq!(smoothing(&window), chosen, "Esc chooses nothing");
+    press(&mut window, Key::Space);
+    press(&mut window, Key::ArrowDown);
+    press(&mut window, Key::Enter);
+    assert!(!open(&window));
+    assert_ne!(smoothing(&window), chosen);
+    assert_eq!(focused(&window), "Smoothing");
+    assert_eq!(was(&window), before);
 }
 
 /// No row is cut while the window has room; none is wider than the window.
