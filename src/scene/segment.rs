@@ -27,9 +27,9 @@ pub fn live(state: &State) -> Option<&SurfaceUpdate> {
     live.filter(|_| shown && state.view.task == Task::Segment)
 }
 
-/// Opacity of the surface: it is dim as long as other parameters made it than those in sight.
+/// Opacity of the surface: it is dim as long as other parameters or spheres made it than those in sight.
 fn strength(state: &State) -> f32 {
-    match state.surface_is_stale() {
+    match state.surface_is_stale() || state.going_back_to().is_some() {
         true => STALE_OPACITY,
         false => 1.0,
     }

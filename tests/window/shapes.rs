@@ -26,3 +26,22 @@ pub fn texts(shapes: &[ClippedShape]) -> Vec<(String, Rect)> {
     }
     found
 }
+
+/// Whether a rectangle that is painted later lies over a part of these words.
+pub fn is_covered(shapes: &[ClippedShape], words: &str) -> bool {
+    fn look(shape: &Shape, words: &str, found: &mut Vec<Rect>) -> bool {
+        match shape {
+            Shape::Vec(all) => all.iter().any(|s| look(s, words, found)),
+            Shape::Text(text) if text.galley.job.text == words => {
+                found.push(text.visual_bounding_rect().shrink(1.0));
+                false
+            }
+            Shape::Rect(plate) if plate.fill.a() > 0 => {
+                found.iter().any(|text| text.intersects(plate.rect))
+            }
+            _ => false,
+        }
+    }
+    let mut found = Vec::new();
+    shapes.iter().any(|s| look(&s.shape, words, &mut found))
+}

@@ -1,6 +1,8 @@
 //! What of a document a fit of weights is about.
 
-use super::{ByWeight, PreviousFit, Shown, WEIGHT, Weighed, WeightMap, WeightsKey};
+use super::{
+    ByWeight, DisplacedChoice, PreviousFit, Shown, WEIGHT, Weighed, WeightMap, WeightsKey,
+};
 use crate::data::{Gradients, Mask, Tractogram, Volume, VolumeKind};
 use crate::solvers::commit::dictionary::Dictionary;
 use crate::solvers::commit::model::Intra;
@@ -132,6 +134,12 @@ impl Document {
         Some((weighed, lines.per_streamline.get(WEIGHT)?))
     }
 
+    /// Whether the streamlines of a layer have weights as they are.
+    fn has_weights(&self, layer: LayerId) -> bool {
+        let layer = self.layer(layer);
+        layer.is_some_and(|layer| self.weighed_of(layer).is_some())
+    }
+
     /// The layer of a map.
     pub fn weight_map(&self, of: LayerId, map: &WeightMap) -> Option<&Arc<Layer>> {
         let is = |l: &&Arc<Layer>| {
@@ -152,7 +160,8 @@ impl Document {
     }
 
     /// The filter of a layer; where it has none, one that leaves all: regions were placed for something else.
-    pub fn taken_sieve(&mut self, layer: LayerId) -> StreamlineRules {
+    fn taken_sieve(&mut self, layer: LayerId) -> StreamlineRules {
+        self.note_displaced(layer);
         let known = self.bundle.sieve.take().filter(|s| s.layer == layer);
         known.unwrap_or_else(|| {
             let regions = self.regions.iter();
@@ -160,6 +169,28 @@ impl Document {
                 sieve.using(r.id, r.role, RegionRule::Nothing)
             })
         })
+    }
+
+    /// Notes what Filter shows of another layer, whose filter makes room for one of this layer.
+    fn note_displaced(&mut self, layer: LayerId) {
+        self.filter.displaced.remove(&layer);
+        let (other, shown, group) = match &self.filter.by_weight {
+            ByWeight::Unset => return,
+            ByWeight::On { layer, group } => {
+                let sieve = self.bundle.sieve.as_ref().filter(|s| s.layer == *layer);
+                let own = sieve.and_then(|s| s.group.clone()).filter(|_| *group);
+                (*layer, self.shown_by_weight(*layer), own)
+            }
+            ByWeight::Off {
+                layer,
+                shown,
+                group,
+            } => (*layer, *shown, group.clone()),
+        };
+        if other != layer && (shown != Shown::Before || group.is_some()) {
+            let choice = DisplacedChoice { shown, group };
+            self.filter.displaced.insert(other, choice);
+        }
     }
 
     /// Lets those be seen.
@@ -180,15 +211,36 @@ impl Document {
             _ => ByWeight::On { layer, group },
         };
         let sieve = sieve.limited(cut);
+        let plain = self.is_plain(&sieve);
+        self.bundle.sieve = Some(sieve).filter(|_| !plain);
+    }
+
+    /// Whether a filter leaves all streamlines.
+    fn is_plain(&self, sieve: &StreamlineRules) -> bool {
         let mut regions = self.regions.iter();
         let by_regions = regions.any(|r| sieve.how(r.id, r.role) != RegionRule::Nothing);
-        let plain = !by_regions
+        !by_regions
             && StreamlineRules {
                 random_seed: 0,
                 uses: Vec::new(),
                 ..sieve.clone()
-            } == StreamlineRules::new(layer);
-        self.bundle.sieve = Some(sieve).filter(|_| !plain);
+            } == StreamlineRules::new(sieve.layer)
+    }
+
+    /// Whether a filter holds rules that Filter has not set.
+    fn has_own_rules(&self, sieve: &StreamlineRules) -> bool {
+        let ByWeight::On { layer, group } = self.filter.by_weight else {
+            return true;
+        };
+        let limit = Limit {
+            column: weight(),
+            low: None,
+            high: None,
+            counting: Default::default(),
+        };
+        let mut others = sieve.clone().limited(limit);
+        others.group.take_if(|_| group);
+        layer != sieve.layer || !self.is_plain(&others)
     }
 
     /// Shows one group of a layer alone, or all.
@@ -223,6 +275,25 @@ impl Document {
         }
     }
 
+    /// Sets again what was shown of the streamlines that are looked at before others were, unless those have a
+    /// filter of the user.
+    pub fn bring_displaced_back(&mut self) {
+        let Some(id) = self.filtered().map(|(layer, _)| layer.id) else {
+            return;
+        };
+        let other = self.bundle.sieve.as_ref().filter(|s| s.layer != id);
+        if !self.has_weights(id) || other.is_some_and(|sieve| self.has_own_rules(sieve)) {
+            return;
+        }
+        let Some(choice) = self.filter.displaced.remove(&id) else {
+            return;
+        };
+        if choice.group.is_some() {
+            self.show_group(id, choice.group);
+        }
+        self.show_by_weight(id, choice.shown);
+    }
+
     /// Sets it again, unless the layer is gone or other streamlines have a filter meanwhile.
     pub fn bring_weights_back(&mut self) {
         let ByWeight::Off { .. } = self.filter.by_weight else {
@@ -237,11 +308,8 @@ impl Document {
         else {
             return;
         };
-        let weighed = self
-            .layer(layer)
-            .is_some_and(|l| self.weighed_of(l).is_some());
         let other = self.bundle.sieve.as_ref().is_some_and(|s| s.layer != layer);
-        if !weighed || other {
+        if !self.has_weights(layer) || other {
             return;
         }
         if group.is_some() {

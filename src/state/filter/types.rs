@@ -86,6 +86,13 @@ pub enum ByWeight {
     },
 }
 
+/// What Filter shows of the streamlines of a layer whose filter made room for that of another layer.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct DisplacedChoice {
+    pub shown: Shown,
+    pub group: Option<String>,
+}
+
 /// What of a document is about the next fit.
 #[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
 #[serde(default)]
@@ -108,6 +115,10 @@ pub struct Filtering {
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub other_cuts: BTreeMap<LayerId, f32>,
     pub by_weight: ByWeight,
+    /// The choices for layers that are not looked at: a document has one filter, so they are set again with their
+    /// layer.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub displaced: BTreeMap<LayerId, DisplacedChoice>,
 }
 
 impl Filtering {

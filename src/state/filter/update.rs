@@ -419,6 +419,7 @@ pub fn follow(state: &mut State, effects: &mut Vec<Effect>) {
         return state.document.put_weights_away();
     }
     state.document.bring_weights_back();
+    state.document.bring_displaced_back();
     let wanted_key = key(state);
     if let Some(key) = state.session.filter.needs.ask(wanted_key.clone()) {
         let from = of(state, &key);

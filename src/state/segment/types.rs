@@ -425,6 +425,35 @@ impl State {
         (back.step < live.step).then_some(back.step)
     }
 
+    /// The step to which the surface goes back because a sphere that it holds was undone, moved or taken back, or
+    /// because the start of another one was undone.
+    fn undoing_to(&self) -> Option<u64> {
+        let working = &self.session.segment;
+        let live = working.live.as_ref().filter(|_| working.running)?;
+        let segment = &self.document.segment;
+        let resume = segment.resume.as_ref().map(|resume| &resume.script);
+        if let Some(script) = resume.filter(|script| **script != live.script) {
+            return Some(script.steps);
+        }
+        let now = segment
+            .spheres
+            .iter()
+            .map(Some)
+            .chain(std::iter::repeat(None));
+        let mut differs = live.spheres.iter().zip(now);
+        let ((number, _), _) = differs.find(|(own, now)| Some(*own) != *now)?;
+        let placed = live.placed.iter().find(|(n, _)| n == number);
+        let step = placed.map_or(0, |(_, step)| *step);
+        // A sphere that was placed at this very step follows the pointer.
+        let is_dragged = self.history.is_open() && step == live.step;
+        (live.step > 0 && !is_dragged).then_some(step)
+    }
+
+    /// The earlier step to which the surface is still going back, whatever sends it there.
+    pub fn going_back_to(&self) -> Option<u64> {
+        self.rewinding_to().or_else(|| self.undoing_to())
+    }
+
     /// Whether the surface came about by the parameters and spheres that are asked for.
     fn is_moved_as_asked(&self, live: &SurfaceUpdate) -> bool {
         let segment = &self.document.segment;

@@ -534,22 +534,28 @@ pub fn failed(state: &mut State, why: &str) {
     working.failed = Some(why.to_owned());
 }
 
-/// The user stopped it: how it stands is asked for.
+/// The user stops it: the surface stays where it is, and the spheres are its own.
 pub fn stopped(state: &mut State) {
+    let is_resuming = state.document.segment.resume.is_some();
+    cancelled(state);
+    let working = &state.session.segment;
+    let live = working.live.clone().filter(|_| !is_resuming);
+    if let Some(live) = live.filter(|live| live.run == working.run && live.step > 0) {
+        back::stay(state, &live);
+    }
+}
+
+/// Its job ended without an answer: how it stands is asked for. The document stays as it is: what the user has done
+/// since the job was stopped counts.
+pub fn cancelled(state: &mut State) {
     let working = &mut state.session.segment;
     working.play = RunControl::Rest;
     working.running = false;
-    if state.document.segment.resume.is_some() {
+    if state.document.segment.resume.is_none() {
+        working.asked = None;
+    } else if let Some(asked) = &mut working.asked {
         // It is on its way to where it was, and goes on once somebody asks for something.
-        if let Some(asked) = &mut working.asked {
-            asked.play = RunControl::Rest;
-        }
-        return;
-    }
-    working.asked = None;
-    let live = working.live.clone();
-    if let Some(live) = live.filter(|live| live.run == working.run && live.step > 0) {
-        back::stay(state, &live);
+        asked.play = RunControl::Rest;
     }
 }
 

@@ -40,6 +40,8 @@ pub enum UnsavedPart {
     Axes(usize),
     /// Layers, regions and pathways of a session that could not be read.
     Absent(usize),
+    /// The brain mask that was chosen for the fit, by its name; `None`: that it is found in the scan.
+    FitMask(Option<String>),
     /// Parameters of the fit, tracking, rays, pathways, Filter or Segment.
     Parameters,
     /// Layers that files hold and the session does not list yet, by their names: they are opened again, not
@@ -65,6 +67,12 @@ impl UnsavedPart {
                 "{} of the session that could not be read",
                 counted(*n, "result")
             ),
+            Self::FitMask(Some(name)) => {
+                format!("The choice of \"{name}\" as the brain mask of the fit")
+            }
+            Self::FitMask(None) => {
+                "The choice to find the brain mask of the fit in the scan".to_owned()
+            }
             Self::Parameters => {
                 "Parameters of the fit, tracking, pathways, Filter or Segment".to_owned()
             }
@@ -301,8 +309,14 @@ impl State {
         if spheres != base.spheres || !base.has_start(document) {
             things.push(UnsavedPart::Surface(spheres));
         }
+        let now = Parameters::of(document);
         let parameters = base.parameters.as_ref();
-        if base.parameters_differ || parameters.is_some_and(|p| *p != Parameters::of(document)) {
+        if parameters.is_some_and(|before| !before.has_mask_of(&now)) {
+            let chosen = document.chosen_mask().map(|(layer, _)| layer.name.clone());
+            things.push(UnsavedPart::FitMask(chosen));
+        }
+        let others = parameters.is_some_and(|before| !before.is_but_for_mask(&now));
+        if base.parameters_differ || others {
             things.push(UnsavedPart::Parameters);
         }
         let touched = named && self.session.revision != base.revision;

@@ -4,7 +4,7 @@ use crate::data::Role;
 use crate::state::core::colours::role_rgb;
 use crate::ui::theme::{self, IN_VIEW, radius, size};
 use crate::ui::widgets::paint::{self, Span};
-use egui::{Align2, Color32, Galley, Painter, Pos2, Rect, Shape, Stroke, pos2, vec2};
+use egui::{Align2, Color32, Galley, Painter, Pos2, Rect, Stroke, pos2, vec2};
 use std::sync::Arc;
 
 /// Around text that may lie on bright tissue.
@@ -33,7 +33,7 @@ impl Ground {
     };
 
     /// Around text: slices, volumes and streamlines may lie on the ground.
-    fn halo(self) -> Color32 {
+    pub fn halo(self) -> Color32 {
         self.colour.gamma_multiply(0.6)
     }
 
@@ -268,75 +268,6 @@ pub fn handle_at(ends: [Pos2; 4], at: Pos2) -> Option<usize> {
         .position(|rect| rect.contains(at))
 }
 
-/// Above and below a colour bar that has an edge to itself: other words stand there.
-pub const ALONE: f32 = 40.0;
-/// Between colour bars that share an edge.
-pub const SHARED: f32 = 8.0;
-
-/// A colour bar 8 × 140 with its ends and its name, at the right edge of a pane, or at its left one, so far from the
-/// pane's top and bottom; returns where each of these is: nothing where there is no room.
-pub fn colour_bar(
-    painter: &Painter,
-    (pane, at_left, away): (Rect, bool, f32),
-    (ink, ground): (Color32, Ground),
-    (low, name, high): (&str, &str, &str),
-    colour: impl Fn(f32) -> [u8; 3],
-) -> Vec<Rect> {
-    const STEPS: usize = 64;
-    let height = 140f32.min(pane.height() - 2.0 * away);
-    if height < 40.0 {
-        return Vec::new();
-    }
-    let font = theme::regular(size::CAPTION);
-    let width = |text: &str| {
-        let galley = painter.layout_no_wrap(text.to_owned(), font.clone(), ink);
-        galley.size().x
-    };
-    let widest = [low, name, high].map(width).into_iter().fold(0.0, f32::max);
-    if pane.width() < widest + 38.0 {
-        return Vec::new();
-    }
-    let x = match at_left {
-        true => pane.left() + 16.0,
-        false => pane.right() - 16.0,
-    };
-    let bar = Rect::from_center_size(pos2(x, pane.center().y), vec2(8.0, height));
-    let mut mesh = egui::Mesh::default();
-    for step in 0..=STEPS {
-        let t = step as f32 / STEPS as f32;
-        let [r, g, b] = colour(t);
-        let y = bar.bottom() - t * bar.height();
-        mesh.colored_vertex(pos2(bar.left(), y), Color32::from_rgb(r, g, b));
-        mesh.colored_vertex(pos2(bar.right(), y), Color32::from_rgb(r, g, b));
-        if step > 0 {
-            let at = (2 * step) as u32;
-            mesh.add_triangle(at - 2, at - 1, at);
-            mesh.add_triangle(at - 1, at, at + 1);
-        }
-    }
-    let (x, align) = match at_left {
-        true => (bar.right() + 8.0, Align2::LEFT_CENTER),
-        false => (bar.left() - 8.0, Align2::RIGHT_CENTER),
-    };
-    let text = align.anchor_size(pos2(x, bar.center().y), vec2(widest, bar.height()));
-    ground.shade(painter, bar.union(text).expand2(vec2(4.0, 4.0)));
-    painter.rect_filled(bar.expand(1.0), 0.0, ground.halo());
-    painter.add(Shape::mesh(mesh));
-    // One shade lies behind all of it.
-    let ground = Ground {
-        shade: None,
-        ..ground
-    };
-    let label = |y: f32, text: &str, colour: Color32| {
-        let span = (text, font.clone(), colour);
-        on(painter, pos2(x, y), align, &[span], ground)
-    };
-    let high = label(bar.top() + 6.0, high, ink);
-    let name = label(bar.center().y, name, ink.gamma_multiply(0.75));
-    let low = label(bar.bottom() - 6.0, low, ink);
-    vec![bar, high, name, low]
-}
-
 /// Width and height of [`dec_legend`].
 pub const DEC_LEGEND: egui::Vec2 = vec2(44.0, 46.0);
 
@@ -373,6 +304,18 @@ pub fn dec_legend(
 /// The tool in hand, as a word beside the pointer.
 pub fn tool_word(painter: &Painter, pointer: Pos2, within: Rect, text: &str, colour: Color32) {
     plate(painter, pointer + vec2(14.0, 16.0), within, text, colour);
+}
+
+/// The same, clear of what stands there already; joins it.
+pub fn tool_word_beside(
+    painter: &Painter,
+    pointer: Pos2,
+    (within, taken): (Rect, &mut Vec<Rect>),
+    text: &str,
+    colour: Color32,
+) {
+    let at = pointer + vec2(14.0, 16.0);
+    plate_beside(painter, at, within, text, colour, taken);
 }
 
 /// The colour of a role's tool.

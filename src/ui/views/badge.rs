@@ -68,7 +68,7 @@ fn pathway(state: &State) -> Option<(String, Standing)> {
 /// The same of the surface that is segmented.
 fn segment(state: &State) -> Option<(String, Standing)> {
     let live = state.session.segment.live.as_ref()?;
-    if let Some(step) = state.rewinding_to() {
+    if let Some(step) = state.going_back_to() {
         let text = format!("Going back to step {}", count(step));
         return Some((text, Standing::Updating));
     }

@@ -93,9 +93,6 @@ fn excess((low, high): (f32, f32), colour_map: ColourMap) -> Legend {
     }
 }
 
-/// So many bars find room beside one another in the height of a view.
-const BARS: usize = 3;
-
 /// Of the 3-D view: the cloud of cost and the cost on the slices that are in it; else how its streamlines
 /// are coloured, each layer that is coloured another way; else what the slices in it are.
 pub fn of_scene(state: &State) -> Vec<Legend> {
@@ -112,10 +109,11 @@ pub fn of_scene(state: &State) -> Vec<Legend> {
     }
 }
 
-/// The colour bar of the first streamlines on the slices that have one.
-pub fn of_lines_on_slices(state: &State) -> Option<Legend> {
-    let mut bars = of_all_lines(state)?.into_iter();
-    bars.find(|legend| matches!(legend, Legend::Bar { .. }))
+/// The colour bars of the streamlines on the slices.
+pub fn of_lines_on_slices(state: &State) -> Vec<Legend> {
+    let mut all = of_all_lines(state).unwrap_or_default();
+    all.retain(|legend| matches!(legend, Legend::Bar { .. }));
+    all
 }
 
 /// The keys of all streamlines that are drawn; `None` if there are none.
@@ -131,16 +129,14 @@ fn of_all_lines(state: &State) -> Option<Vec<Legend>> {
     }
     let is_bar = |legend: &Legend| matches!(legend, Legend::Bar { .. });
     let several = all.iter().filter(|(legend, _)| is_bar(legend)).count() > 1;
-    let mut bars = 0;
-    let named = all.into_iter().filter_map(|(mut legend, of)| {
-        if let Legend::Bar { name, .. } = &mut legend {
-            bars += 1;
+    let named = all.into_iter().map(|(mut legend, of)| {
+        if let Legend::Bar { name, .. } = &mut legend
             // Which of them has these colours.
-            if let Some(layer) = layer_of(state, of).filter(|_| several) {
-                *name = format!("{layer} · {name}");
-            }
+            && let Some(layer) = layer_of(state, of).filter(|_| several)
+        {
+            *name = format!("{layer} · {name}");
         }
-        (!is_bar(&legend) || bars <= BARS).then_some(legend)
+        legend
     });
     Some(named.collect())
 }

@@ -6,6 +6,7 @@
 
 mod annotations;
 pub mod badge;
+mod bars;
 mod choose;
 mod chrome;
 mod compare;

@@ -1,5 +1,6 @@
 //! What stands on top of the 3-D view: names, state, scales and which way up.
 
+use super::bars::{self, Column};
 use super::cut::Cut;
 use super::drag::{CLICK, Kind};
 use super::legend::{self, Legend};
@@ -83,13 +84,8 @@ impl Views {
         let legends = legend::of_scene(state);
         let mut scale: Vec<Rect> = Vec::new();
         // What is no bar stands in the corner, bars below it.
-        let is_bar = |legend: &&Legend| matches!(legend, Legend::Bar { .. });
-        let bars = legends.iter().filter(is_bar).count();
         let mut corner = below_badge;
-        let (others, scales): (Vec<&Legend>, Vec<&Legend>) =
-            legends.iter().partition(|legend| !is_bar(legend));
-        for (i, legend) in others.into_iter().chain(scales).enumerate() {
-            let i = (i + bars).saturating_sub(legends.len());
+        for legend in &legends {
             match legend {
                 Legend::Dec if fits => {
                     let at = (right, corner);
@@ -98,42 +94,32 @@ impl Views {
                     corner = place.bottom() + MARGIN;
                     scale.push(place);
                 }
-                Legend::Bar {
-                    name,
-                    low,
-                    high,
-                    colour_map,
-                } => {
-                    // Several share the height.
-                    let shared = bars > 1;
-                    let from = if corner > below_badge || shared {
-                        corner
-                    } else {
-                        part.top()
-                    };
-                    let away = if shared {
-                        annotations::SHARED
-                    } else {
-                        annotations::ALONE
-                    };
-                    let height = (part.bottom() - from) / bars as f32;
-                    let top = from + i as f32 * height;
-                    let place = part.with_min_y(top).with_max_y(top + height);
-                    let (inks, words) = ((p.t1, ground), (&**low, &**name, &**high));
-                    let place = (place, at_left, away);
-                    let bar =
-                        annotations::colour_bar(&painter, place, inks, words, |t| colour_map.at(t));
-                    scale.extend(bar);
-                }
                 Legend::Stops(words) if part.width() > STOPS => {
                     let place = stops(&painter, (p, ground), (part, at_left), corner, words);
                     corner = place.bottom() + MARGIN;
                     scale.push(place);
                 }
-                Legend::Dec | Legend::Stops(_) => {}
+                Legend::Dec | Legend::Stops(_) | Legend::Bar { .. } => {}
             }
         }
         taken.extend(badge.into_iter().chain(scale).chain(measured));
+        let bars: Vec<&Legend> = legends
+            .iter()
+            .filter(|legend| matches!(legend, Legend::Bar { .. }))
+            .collect();
+        let top = match corner > below_badge || bars.len() > 1 {
+            true => corner,
+            false => part.top(),
+        };
+        let column = Column {
+            within: part.with_min_y(top),
+            at_left,
+            ink: p.t1,
+            ground,
+            taken: &taken,
+        };
+        let plates = bars::show(&painter, &column, &bars);
+        taken.extend(plates);
         taken.push(axis_marker(&painter, scene, ground));
         // Names come last: they give way to all this.
         self.scene_regions(ui, &painter, scene, hovered, &mut taken);
@@ -227,13 +213,13 @@ impl Views {
             }
         }
         let hand = pointer(ui).filter(|_| hovered);
-        sampling::in_scene(painter, scene);
+        sampling::in_scene(painter, scene, taken);
         spheres::in_scene(painter, scene);
         leak::in_scene(painter, scene);
         self.brush_in_scene(ui, painter, scene, hovered);
-        spheres::preview_in_scene(painter, scene, self.drag.as_ref(), hand);
+        spheres::preview_in_scene(painter, scene, self.drag.as_ref(), hand, taken);
         let rests = hand.filter(|_| self.drag.is_none());
-        spheres::fixed_in_scene(painter, scene, rests);
+        spheres::fixed_in_scene(painter, scene, rests, taken);
         let Tool::Place { role, .. } = state.view.tool else {
             return;
         };

@@ -1,5 +1,6 @@
 //! What stands on top of a slice: where it is, which way round, how large, and the regions.
 
+use super::bars::{self, Column};
 use super::cut::Cut;
 use super::drag::{CLICK, Kind};
 use super::legend::{self, Legend};
@@ -66,6 +67,7 @@ impl Views {
         if hovered {
             text.push(chrome::slice_buttons_at(slice, legend));
         }
+        self.in_hand(ui, &painter, slice, hovered, &mut text);
         for (of, name, colour) in labels {
             let label = annotations::Label::new(&painter, &name, colour);
             match label.place(of, slice.rect, (&text, &[]), |_| 0) {
@@ -92,27 +94,8 @@ impl Views {
     ) -> Vec<Rect> {
         let (part, at_left) = (self.part(slice.rect), self.at_left());
         let below_title = below_title + 6.0;
-        let bar = |place: Rect, legend: &Legend| match legend {
-            Legend::Bar {
-                name,
-                low,
-                high,
-                colour_map,
-            } => {
-                let text = (&**low, &**name, &**high);
-                let inks = (IN_VIEW.t1, annotations::Ground::BLACK);
-                let place = (place, at_left, annotations::ALONE);
-                annotations::colour_bar(painter, place, inks, text, |t| colour_map.at(t))
-            }
-            Legend::Dec | Legend::Stops(_) => Vec::new(),
-        };
         let of_image = legend::of_slices(slice.state);
-        // Streamlines over the image have colours of their own.
-        let of_lines = legend::of_lines_on_slices(slice.state);
-        let lower = part.with_min_y(part.center().y + LETTER);
-        let lines = of_lines.filter(|legend| of_image.as_ref() != Some(legend));
-        let mut all = lines.map_or_else(Vec::new, |legend| bar(lower, &legend));
-        all.extend(match &of_image {
+        let dec = match &of_image {
             Some(Legend::Dec) if part.width() > annotations::DEC_LEGEND.x + 2.0 * MARGIN => {
                 let corner = match at_left {
                     true => (
@@ -122,25 +105,47 @@ impl Views {
                     false => (part.right() - MARGIN, part.top() + MARGIN),
                 };
                 let free = (part, taken);
-                vec![annotations::dec_legend(
+                Some(annotations::dec_legend(
                     painter,
                     corner,
                     free,
                     theme::DEC,
                     annotations::Ground::BLACK,
-                )]
+                ))
             }
-            Some(legend @ Legend::Bar { .. }) => {
-                // Above the letter of the edge.
-                let mut upper = part.with_max_y(part.center().y - LETTER);
-                if at_left {
-                    upper.min.y = below_title;
-                }
-                bar(upper, legend)
-            }
-            Some(Legend::Dec | Legend::Stops(_)) | None => Vec::new(),
-        });
-        all
+            _ => None,
+        };
+        let image = of_image.filter(|legend| matches!(legend, Legend::Bar { .. }));
+        // Streamlines over the image have colours of their own.
+        let mut lines = legend::of_lines_on_slices(slice.state);
+        lines.retain(|legend| image.as_ref() != Some(legend));
+        let taken: Vec<Rect> = taken.iter().chain(&dec).copied().collect();
+        let bars = |within: Rect, legends: &[&Legend]| {
+            let column = Column {
+                within,
+                at_left,
+                ink: IN_VIEW.t1,
+                ground: annotations::Ground::BLACK,
+                taken: &taken,
+            };
+            bars::show(painter, &column, legends)
+        };
+        // One for the image and one for streamlines stand above and below the letter of the edge.
+        let mut upper = part.with_max_y(part.center().y - LETTER);
+        if at_left {
+            upper.min.y = below_title;
+        }
+        let lower = part.with_min_y(part.center().y + LETTER);
+        let plates = if lines.len() > 1 {
+            let all: Vec<&Legend> = image.iter().chain(&lines).collect();
+            bars(part.with_min_y(upper.top()), &all)
+        } else {
+            let image: Vec<&Legend> = image.iter().collect();
+            let mut plates = bars(upper, &image);
+            plates.extend(bars(lower, &lines.iter().collect::<Vec<_>>()));
+            plates
+        };
+        dec.into_iter().chain(plates).collect()
     }
 
     /// `FA 0–0.87`: what the greys between black and white are. Where the halves of a divided view differ,
@@ -215,17 +220,31 @@ impl Views {
                 labels.push((of.expand(BESIDE), text, colour));
             }
         }
-        self.drawing_marks(ui, painter, slice, at);
-        self.ruler_marks(painter, slice, at);
-        sampling::on_slice(painter, slice);
         spheres::on_slice(painter, slice);
         leak::on_slice(painter, slice);
-        spheres::preview(painter, slice, self.drag.as_ref(), at);
-        spheres::fixed_on_slice(painter, slice, at);
+        (placed, labels)
+    }
+
+    /// What is in the hand, with its words: clear of those that stand there already.
+    fn in_hand(
+        &mut self,
+        ui: &Ui,
+        painter: &Painter,
+        slice: &Slice,
+        hovered: bool,
+        taken: &mut Vec<Rect>,
+    ) {
+        let state = slice.state;
+        let at = pointer(ui).filter(|_| hovered && self.drag.is_none());
+        self.drawing_marks(ui, painter, slice, at);
+        self.ruler_marks(painter, slice, at);
+        sampling::on_slice(painter, slice, taken);
+        spheres::preview(painter, slice, self.drag.as_ref(), at, taken);
+        spheres::fixed_on_slice(painter, slice, at, taken);
         let here = (slice.pane, slice.rect);
         self.choosing_marks(painter, state, here, at, IN_VIEW.accent);
         let Tool::Place { role, .. } = state.view.tool else {
-            return (placed, labels);
+            return;
         };
         let colour = annotations::role_colour(role);
         let default_radius = region_radius_mm(role) / slice.plane.mm_per_point;
@@ -245,11 +264,11 @@ impl Views {
             _ => {
                 if let Some(at) = at {
                     rings::preview(painter, at, default_radius as f32, colour);
-                    annotations::tool_word(painter, at, slice.rect, role.name(), colour);
+                    let free = (slice.rect, taken);
+                    annotations::tool_word_beside(painter, at, free, role.name(), colour);
                 }
             }
         }
-        (placed, labels)
     }
 }
 

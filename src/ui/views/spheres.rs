@@ -11,7 +11,7 @@ use crate::state::{
     Action, Pane, Phase, PlacedSphere, SegmentAction, State, SurfaceUpdate, Task, Tool,
 };
 use crate::{data, scene};
-use egui::{Color32, Painter, Pos2, Shape, Stroke};
+use egui::{Color32, Painter, Pos2, Rect, Shape, Stroke};
 use glam::DVec3;
 
 const ADD: Color32 = Color32::WHITE;
@@ -138,18 +138,18 @@ fn is_fixed(state: &State, at: Pos2, seen: impl Fn(&Sphere) -> Option<(Pos2, f32
 }
 
 /// Why the sphere under the pointer stays where it is, beside the pointer.
-pub fn fixed_on_slice(painter: &Painter, slice: &Slice, at: Option<Pos2>) {
+pub fn fixed_on_slice(painter: &Painter, slice: &Slice, at: Option<Pos2>, taken: &mut Vec<Rect>) {
     let fixed = |at: &Pos2| is_fixed(slice.state, *at, |s| crossing(slice, s));
     if let Some(at) = at.filter(fixed) {
-        annotations::tool_word(painter, at, slice.rect, FIXED, ADD);
+        annotations::tool_word_beside(painter, at, (slice.rect, taken), FIXED, ADD);
     }
 }
 
 /// The same in 3-D.
-pub fn fixed_in_scene(painter: &Painter, scene: &Scene, at: Option<Pos2>) {
+pub fn fixed_in_scene(painter: &Painter, scene: &Scene, at: Option<Pos2>, taken: &mut Vec<Rect>) {
     let seen = |s: &Sphere| scene.silhouette(s.centre, s.radius_mm);
     if let Some(at) = at.filter(|at| is_fixed(scene.state, *at, seen)) {
-        annotations::tool_word(painter, at, scene.rect, FIXED, ADD);
+        annotations::tool_word_beside(painter, at, (scene.rect, taken), FIXED, ADD);
     }
 }
 
@@ -241,7 +241,13 @@ fn word(add: bool) -> &'static str {
 }
 
 /// What the next click would place, or a drag places.
-pub fn preview(painter: &Painter, slice: &Slice, drag: Option<&Drag>, at: Option<Pos2>) {
+pub fn preview(
+    painter: &Painter,
+    slice: &Slice,
+    drag: Option<&Drag>,
+    at: Option<Pos2>,
+    taken: &mut Vec<Rect>,
+) {
     let Tool::Sphere { add } = slice.state.view.tool else {
         return;
     };
@@ -255,14 +261,20 @@ pub fn preview(painter: &Painter, slice: &Slice, drag: Option<&Drag>, at: Option
         _ => {
             if let Some(at) = at {
                 rings::preview(painter, at, default_value, ADD);
-                annotations::tool_word(painter, at, slice.rect, word(add), ADD);
+                annotations::tool_word_beside(painter, at, (slice.rect, taken), word(add), ADD);
             }
         }
     }
 }
 
 /// The same in 3-D.
-pub fn preview_in_scene(painter: &Painter, scene: &Scene, drag: Option<&Drag>, at: Option<Pos2>) {
+pub fn preview_in_scene(
+    painter: &Painter,
+    scene: &Scene,
+    drag: Option<&Drag>,
+    at: Option<Pos2>,
+    taken: &mut Vec<Rect>,
+) {
     let Tool::Sphere { add } = scene.state.view.tool else {
         return;
     };
@@ -281,7 +293,7 @@ pub fn preview_in_scene(painter: &Painter, scene: &Scene, drag: Option<&Drag>, a
         rings::preview(painter, middle, far.unwrap_or(radius), ADD);
     }
     if placing.is_none() {
-        annotations::tool_word(painter, at, scene.rect, word(add), ADD);
+        annotations::tool_word_beside(painter, at, (scene.rect, taken), word(add), ADD);
     }
 }
 

@@ -2,6 +2,7 @@
 //! window that F6 goes to.
 
 use crate::ui::theme;
+use egui::style::ScrollAnimation;
 use egui::{Id, Key, Rect, Response, Role, Sense, Stroke, StrokeKind, Ui, WidgetInfo};
 
 fn by_hand_id() -> Id {
@@ -97,6 +98,15 @@ pub fn by_hand(ui: &Ui, response: &Response, id: Id) {
 pub fn leave_space(ui: &Ui, id: Id) {
     if focused_by_hand(ui) == Some(id) && ui.input(|i| i.key_pressed(Key::Space)) {
         ui.memory_mut(|m| m.surrender_focus(id));
+    }
+}
+
+/// Scrolls its panel to a control that a key has given the focus; one under the pointer stays where it is.
+pub fn into_sight(response: &Response) {
+    let down = response.ctx.input(|i| i.pointer.any_down());
+    let by_pointer = down || response.contains_pointer() || is_by_hand(response);
+    if response.gained_focus() && !by_pointer {
+        response.scroll_to_me_animation(None, ScrollAnimation::none());
     }
 }
 

@@ -1,6 +1,7 @@
 //! Text and shapes at exact places.
 
 use super::super::theme::{self, Palette};
+use super::focus;
 use egui::epaint::RectShape;
 use egui::text::{LayoutJob, TextFormat, TextWrapping};
 use egui::{
@@ -179,6 +180,7 @@ pub fn focus_ring(painter: &Painter, p: &Palette, response: &Response, rect: Rec
     if response.has_focus() {
         let stroke = Stroke::new(1.0, p.accent);
         painter.rect_stroke(rect, radius, stroke, StrokeKind::Inside);
+        focus::into_sight(response);
     }
 }
 

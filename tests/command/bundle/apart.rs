@@ -3,14 +3,17 @@
 use super::{Desk, limit, weight};
 use crate::support::test;
 use arcuate::data::Role;
-use arcuate::state::LayerAction;
+use arcuate::state::ViewAction;
 use arcuate::state::streamlines::{RegionRule, StreamlineRules};
-use arcuate::state::{Action, BundleAction, RegionAction};
+use arcuate::state::{Action, BundleAction, LayerAction, RegionAction, RegionsChange, Task};
 use glam::DVec3;
 use libtest_mimic::Trial;
 
 pub fn tests() -> Vec<Trial> {
-    vec![test("bundle::a region for tracking does not filter", apart)]
+    vec![
+        test("bundle::a region for tracking does not filter", apart),
+        test("bundle::no role and no task narrows a filter", no_role),
+    ]
 }
 
 /// A target that is placed for tracking narrows no filter that was there; the filter's own list takes it in.
@@ -63,4 +66,53 @@ fn apart() {
     assert_eq!(desk.shown(), before);
     desk.place(Role::Include, at(30.0), 3.0);
     assert_eq!(desk.shown(), before);
+}
+
+/// A target that is placed before there is a seed, and a region of any role that is placed or takes another role in
+/// another task, or beside another layer, leave the filter as it was.
+fn no_role() {
+    let mut desk = Desk::new(50);
+    let all = desk.layer("all");
+    let filter = StreamlineRules::new(all).limited(limit(weight(), Some(10.0), None));
+    desk.sieve(filter.clone());
+    let before = desk.shown();
+    let at = DVec3::new(20.0, 30.0, 0.0);
+    desk.place(Role::Target, at, 3.0);
+    assert_eq!(desk.shown(), before, "a target without a seed");
+    desk.act(BundleAction::Keep);
+    let kept = desk.window.state.document.layers.last().unwrap().id;
+    desk.sieve(filter);
+    assert_eq!(desk.shown(), before);
+    let look_at = |desk: &mut Desk, layer, task| {
+        desk.window.act(Action::View(ViewAction::SelectTask(task)));
+        desk.window
+            .act(Action::Layer(LayerAction::Select(Some(layer))));
+    };
+    for (layer, task) in [
+        (kept, Task::Track),
+        (all, Task::Pathways),
+        (all, Task::Segment),
+        (all, Task::Filter),
+    ] {
+        for role in Role::ALL {
+            look_at(&mut desk, layer, task);
+            desk.place(role, at, 3.0);
+            assert_eq!(desk.shown(), before, "{role:?} in {task:?}");
+            let region = desk.window.state.session.selected_region.unwrap();
+            for role in [Role::Include, Role::Exclude, Role::Target, Role::Region] {
+                desk.window
+                    .act(Action::Region(RegionAction::SetRole { region, role }));
+                assert_eq!(desk.shown(), before, "{role:?} set in {task:?}");
+                let (regions, change) = (vec![region], RegionsChange::Role(role));
+                desk.window.act(Action::Region(RegionAction::ChangeSeveral {
+                    regions,
+                    change,
+                }));
+                assert_eq!(desk.shown(), before, "{role:?} of several in {task:?}");
+            }
+            desk.window
+                .act(Action::Region(RegionAction::Delete(region)));
+            assert_eq!(desk.shown(), before);
+        }
+    }
 }

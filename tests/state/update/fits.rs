@@ -356,7 +356,11 @@ fn beside() {
     assert!(requested, "{effects:?}");
     window.act(Action::Event(mask()));
     // A choice of the user's is.
-    assert_eq!(window.state.unsaved(), [UnsavedPart::Parameters]);
+    let unsaved = window.state.unsaved();
+    let name = "scan_brain_mask".to_owned();
+    assert_eq!(unsaved, [UnsavedPart::FitMask(Some(name))]);
+    let named = "The choice of \"scan_brain_mask\" as the brain mask of the fit";
+    assert_eq!(unsaved[0].words(), named);
     let (chosen, mask) = window.state.document.chosen_mask().expect("the mask");
     assert_eq!(chosen.path.as_ref(), Some(&path));
     assert_eq!(window.tensors().mask.inside, mask.inside);

@@ -4,6 +4,8 @@ use super::Window;
 use super::segment::{act, go, image, live, opened, ready, sample, set, sphere};
 use crate::support::test;
 use arcuate::data::Shape;
+use arcuate::jobs::Outcome;
+use arcuate::state::segment::jobs::RunRequest;
 use arcuate::state::segment::{RangeDoubt, SegmentAction};
 use arcuate::state::{Action, Phase, Task, ViewAction};
 use glam::dvec3;
@@ -31,6 +33,8 @@ pub fn tests() -> Vec<Trial> {
             "update::segment::a_range_beyond_the_border_is_doubted",
             doubted,
         ),
+        test("update::segment::a_late_answer_undoes_no_undo", late),
+        test("update::segment::a_cancelled_run_undoes_no_undo", cancelled),
     ]
 }
 
@@ -271,4 +275,61 @@ fn cut_away() {
     assert_eq!(inside(&window), 0, "cut away once more");
     go(&mut window, 60);
     assert_eq!(inside(&window), 0);
+}
+
+/// A window whose run has come to step 20, with a second sphere from step 10 on.
+fn two_spheres() -> Window {
+    let mut window = ready();
+    set(&mut window, Phase::Done, |s| s.params.tolerance = 20.0);
+    act(&mut window, SegmentAction::Step);
+    sphere(&mut window, true, dvec3(8.0, 0.0, 0.0), 4.0);
+    act(&mut window, SegmentAction::Step);
+    assert_eq!((live(&window).step, spheres(&window)), (20, 2));
+    window
+}
+
+fn spheres(window: &Window) -> usize {
+    window.state.document.segment.spheres.len()
+}
+
+/// The answer to a request from before an undo comes after it: it changes nothing, and the surface is out of date until
+/// that of the undo comes.
+fn late() {
+    let mut window = two_spheres();
+    window.holding = true;
+    act(&mut window, SegmentAction::Step);
+    assert_eq!(window.state.going_back_to(), None);
+    window.act(Action::Undo);
+    let waits = |window: &Window| {
+        let goes_to = window.state.going_back_to();
+        (live(window).step, spheres(window), goes_to)
+    };
+    assert_eq!(waits(&window), (20, 1, Some(10)));
+    let mut answers = std::mem::take(&mut window.held);
+    assert_eq!(answers.len(), 2);
+    window.act(Action::Event(answers.remove(0)));
+    assert_eq!(waits(&window), (20, 1, Some(10)));
+    assert!(window.state.session.segment.running);
+    window.act(Action::Event(answers.remove(0)));
+    assert_eq!(waits(&window), (30, 1, None));
+    assert_eq!(live(&window).spheres.len(), 1);
+    assert!(!window.state.session.segment.running);
+}
+
+/// A run that ends because its task is left does not put back what is undone meanwhile.
+fn cancelled() {
+    let mut window = two_spheres();
+    window.holding = true;
+    act(&mut window, SegmentAction::Step);
+    window.act(Action::View(ViewAction::SelectTask(Task::View)));
+    window.act(Action::Undo);
+    assert_eq!(spheres(&window), 1);
+    let mut answer = window.held.pop().expect("an answer");
+    *answer.outcome_mut::<RunRequest>().expect("of a run") = Outcome::Cancelled;
+    window.act(Action::Event(answer));
+    assert_eq!(spheres(&window), 1);
+    // What was undone is gone from the surface as soon as it is looked at.
+    window.holding = false;
+    window.act(Action::View(ViewAction::SelectTask(Task::Segment)));
+    assert_eq!((live(&window).step, live(&window).spheres.len()), (10, 1));
 }

@@ -1,6 +1,7 @@
 //! Results are in sight without scrolling in a window of 1280 × 800 less a title bar.
 
 use super::filter::{weighed, weighing};
+use super::segment::leaked;
 use super::{Window, click, pathways, sample, small_scan, tracking, window};
 use crate::support::{start_of_old_job, test};
 use arcuate::compute::Control;
@@ -29,6 +30,10 @@ pub fn tests() -> Vec<Trial> {
         test("ui::fold::nothing moves under a pointer", pointed),
         test("ui::fold::notes make room when nobody points", left_out),
         test("ui::fold::what is asked for is in sight", asked),
+        test(
+            "ui::fold::a surface is compared without scrolling",
+            reference,
+        ),
     ]
 }
 
@@ -84,6 +89,17 @@ fn pathway() {
         assert!(last.bottom() < FOOT, "{guide:?}: {last:?}");
         assert!(heading(&window).top() > 0.4 * FOOT, "{guide:?}");
     }
+}
+
+/// The mask to compare with is in sight below the plot of the first surface.
+fn reference() {
+    let size = [1280.0, 760.0];
+    let window = window(leaked().state, size);
+    let reference = window.get_by_role_and_label(egui::Role::ComboBox, "Reference");
+    let (row, foot) = (reference.rect(), size[1] - 28.0 - 50.0);
+    assert!(row.bottom() <= foot, "{row:?} {foot}");
+    let smoothness = window.get_by_role_and_label(egui::Role::Slider, "Smoothness");
+    assert!(smoothness.rect().bottom() <= heading(&window).top());
 }
 
 /// Large windows have all of it, one under the other.

@@ -1,10 +1,12 @@
 //! Drop-down fields by keys: after a click, and after Tab.
 
 use super::filter::{weighed, weighing};
+use super::segment::leaked;
 use super::{Window, click, pathways, rays, small_scan, tracking, window};
 use crate::support::test;
 use arcuate::scene::draw_list::Interpolation;
 use arcuate::state::filter::jobs::FitWeights;
+use arcuate::state::session::TourStep;
 use arcuate::state::{State, Task, Tool};
 use egui::{Key, Modifiers, Pos2};
 use egui_kittest::kittest::{By, NodeT as _, Queryable as _};
@@ -14,6 +16,8 @@ pub fn tests() -> Vec<Trial> {
     vec![
         test("ui::menus::arrows and Enter choose", arrows),
         test("ui::menus::from the keyboard alone", by_keyboard),
+        test("ui::menus::by Tab, a drop-down and a menu", by_tab),
+        test("ui::menus::what Tab reaches is in sight", tab_scrolls),
         test("ui::menus::over a slice the arrows are its own", over_slice),
         test("ui::menus::a menu at a row", at_a_row),
         test("ui::menus::as wide as the longest row", wide),
@@ -148,6 +152,65 @@ fn by_keyboard() {
     press(&mut window, Key::Escape);
     assert!(!open(&window));
     assert_eq!(focused(&window), "Smoothing");
+}
+
+/// Tab until this has the focus.
+fn tab_to(window: &mut Window, name: &str) {
+    for _ in 0..200 {
+        if focused(window) == name {
+            return;
+        }
+        press(window, Key::Tab);
+    }
+    panic!("Tab does not reach {name}");
+}
+
+/// Tab reaches them, Enter and the space bar open them, arrows move in them, Esc closes them: the crosshair stays.
+fn by_tab() {
+    let mut window = window(small_scan(), [1920.0, 1080.0]);
+    let was = |window: &Window| {
+        let view = &window.state().state.view;
+        (view.crosshair, view.tool)
+    };
+    let (before, chosen) = (was(&window), smoothing(&window));
+    for name in ["File", "Smoothing"] {
+        tab_to(&mut window, name);
+        for opens in [Key::Enter, Key::Space] {
+            press(&mut window, opens);
+            assert!(open(&window), "{name}: {opens:?}");
+            let first = focused(&window);
+            assert!(!first.is_empty() && first != name, "{name}: {first}");
+            press(&mut window, Key::ArrowDown);
+            assert_ne!(focused(&window), first, "{name}");
+            press(&mut window, Key::Escape);
+            assert!(!open(&window), "{name}: {opens:?}");
+            assert_eq!(focused(&window), name);
+        }
+    }
+    assert_eq!(smoothing(&window), chosen, "Esc chooses nothing");
+    press(&mut window, Key::Space);
+    press(&mut window, Key::ArrowDown);
+    press(&mut window, Key::Enter);
+    assert!(!open(&window));
+    assert_ne!(smoothing(&window), chosen);
+    assert_eq!(focused(&window), "Smoothing");
+    assert_eq!(was(&window), before);
+}
+
+/// A drop-down below the rows in sight comes into sight with the focus.
+fn tab_scrolls() {
+    let mut state = leaked().state;
+    state.session.guide = Some(TourStep::Weigh);
+    let size = [1280.0, 700.0];
+    let mut window = window(state, size);
+    let bottom = |window: &Window, name: &str| {
+        let field = window.get_by_role_and_label(egui::Role::ComboBox, name);
+        field.rect().bottom()
+    };
+    let foot = size[1] - 28.0 - 50.0;
+    assert!(bottom(&window, "Reference") > foot);
+    tab_to(&mut window, "Reference");
+    assert!(bottom(&window, "Reference") <= foot);
 }
 
 /// No row is cut while the window has room; none is wider than the window.

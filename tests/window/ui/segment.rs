@@ -14,9 +14,10 @@ use arcuate::state::files::jobs::open::Loaded;
 use arcuate::state::sampling::SampleAction;
 use arcuate::state::segment::Standing;
 use arcuate::state::segment::jobs::{RunControl, RunRequest};
+use arcuate::state::session::TourStep;
 use arcuate::state::{
-    Action, Content, Display, Distance, Layer, LayerId, SegmentAction, Task, Tool, ViewAction,
-    update,
+    Action, Content, Display, Distance, Effect, Layer, LayerId, SegmentAction, Task, Tool,
+    ViewAction, update,
 };
 use arcuate::ui::views::badge;
 use egui_kittest::kittest::Queryable as _;
@@ -42,6 +43,7 @@ pub fn tests() -> Vec<Trial> {
         test("ui::no hint of Segment moves what is below", hints),
         test("ui::a surface of other parameters is dim", stale),
         test("ui::cuts are no spheres of the start", cuts),
+        test("ui::the way back moves no control", way_back_is_still),
         test(
             "ui::after a surface is kept the head is seen again",
             unframed,
@@ -316,6 +318,29 @@ fn leak() {
     assert_eq!(window.get_by_label("Run").rect(), run);
 }
 
+/// Back to before takes the note away, and no control moves, with or without other notes.
+fn way_back_is_still() {
+    for guide in [None, Some(TourStep::Weigh)] {
+        let mut driven = leaked();
+        driven.state.session.guide = guide;
+        let live = driven.state.session.segment.live.clone();
+        let leaked = live.and_then(|live| live.leak).expect("a leak");
+        let mut window = window(driven.state.clone(), [1280.0, 760.0]);
+        let names = ["Run", "Back to the start", "Range ε"];
+        let places = |window: &Window| {
+            let place = |name| window.query_all_by_label(name).next().map(|n| n.rect());
+            names.map(|name| place(name).expect(name))
+        };
+        let before = places(&window);
+        window.get_by_label("Back to before");
+        driven.act(Action::Segment(SegmentAction::Rewind(leaked.leak.from)));
+        window.state_mut().state = driven.state.clone();
+        window.run();
+        assert!(window.query_by_label("Back to before").is_none());
+        assert_eq!(places(&window), before, "{guide:?}");
+    }
+}
+
 /// Whatever the cause, the note leaves the tools in sight that it names.
 fn tools_in_sight() {
     for cause in [
@@ -484,6 +509,31 @@ fn stale() {
     settings.dims = !settings.dims;
     let phase = arcuate::state::Phase::Done;
     driven.act(Action::Segment(SegmentAction::Set { settings, phase }));
+    assert_eq!(drawn_opacity(&driven.state), 1.0);
+    // A sphere that is undone is in the surface until the answer comes.
+    let sphere = Sphere {
+        add: false,
+        centre: DVec3::ZERO,
+        radius_mm: 3.0,
+    };
+    driven.act(Action::Segment(SegmentAction::Sphere(sphere)));
+    assert_eq!(drawn_opacity(&driven.state), 1.0);
+    let effects = update(&mut driven.state, Action::Undo);
+    assert!(drawn_opacity(&driven.state) < 1.0, "beside other spheres");
+    let shown = window(driven.state.clone(), [1920.0, 1080.0]);
+    assert!(
+        shown
+            .query_all_by_label_contains("Going back to step")
+            .count()
+            > 0
+    );
+    for effect in effects {
+        if let Effect::Submit(job) = effect {
+            let job = driven.jobs.submit(job);
+            let answer = driven.jobs.wait(&job, |_| {});
+            driven.act(Action::Event(answer));
+        }
+    }
     assert_eq!(drawn_opacity(&driven.state), 1.0);
 }
 

@@ -7,7 +7,7 @@
 use crate::compute::Control;
 use crate::data::{BrickImage, Mask, Volume};
 use crate::jobs::{
-    Delivery, Job, JobError, Outcome, PartialSender, Receive, Slot, Unfinished, Worker,
+    Delivery, Job, JobError, JobHandle, Outcome, PartialSender, Receive, Slot, Unfinished, Worker,
 };
 use crate::solvers::level_set::{
     Agreement, Ended, Evolution, Field, InputError, Leak, Measures, Params, RunHistory, Size,
@@ -261,6 +261,11 @@ impl Receive<State> for RunRequest {
         state: &mut State,
         effects: &mut Vec<Effect>,
     ) {
+        // A newer request stands for this one: its answer says how the surface stands.
+        let newer = |job: &JobHandle| job.slot == SEGMENT && job.ticket > delivery.ticket;
+        if state.session.jobs.iter().any(newer) {
+            return;
+        }
         match delivery.outcome {
             Outcome::Partial(update) => segment::update::done(state, *update, false),
             _ => ended(state, self, delivery, effects, |state, update, _, _| {
@@ -272,7 +277,7 @@ impl Receive<State> for RunRequest {
     fn unfinished(&self, end: &Unfinished, state: &mut State) -> bool {
         match end.sentence() {
             Some(sentence) => segment::update::failed(state, sentence),
-            None => segment::update::stopped(state),
+            None => segment::update::cancelled(state),
         }
         !matches!(end, Unfinished::DeviceFailed(_))
     }

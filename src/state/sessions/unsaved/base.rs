@@ -92,6 +92,21 @@ impl Parameters {
             pathways: document.pathways.params,
         }
     }
+
+    /// Whether the fit has the same mask by these as by others.
+    pub(in crate::state) fn has_mask_of(&self, other: &Self) -> bool {
+        self.fit_mask == other.fit_mask
+    }
+
+    /// Whether all but the mask of the fit are the same.
+    pub(in crate::state) fn is_but_for_mask(&self, other: &Self) -> bool {
+        let fit_mask = other.fit_mask;
+        let with_mask = Self {
+            fit_mask,
+            ..self.clone()
+        };
+        with_mask == *other
+    }
 }
 
 /// Content of the session file, or the state when the first scan was opened; all else is unsaved.

@@ -15,7 +15,7 @@ pub const BACK: &str = "Back to before";
 /// The leak at which the surface was paused, where it is looked at.
 pub fn leaked(state: &State) -> Option<LeakNotice> {
     let live = state.session.segment.live.as_ref()?;
-    let seen = state.view.task == Task::Segment && state.rewinding_to().is_none();
+    let seen = state.view.task == Task::Segment && state.going_back_to().is_none();
     live.leak.filter(|_| seen)
 }
 

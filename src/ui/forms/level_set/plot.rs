@@ -10,8 +10,10 @@ use crate::ui::widgets::paint;
 use egui::{Color32, Rect, Role, Sense, Shape, Stroke, Ui, WidgetInfo, pos2, vec2};
 
 const HEIGHT: f32 = 64.0;
-/// Where rows above leave less room in the panel, down to this.
-const LEAST: f32 = 34.0;
+/// Where other rows leave less room in the panel, down to this.
+const LEAST: f32 = 28.0;
+/// The rows below it that are in sight with it: the state, "Use as" and "Reference".
+const BELOW: f32 = 22.0 + 2.0 * space::ROW;
 /// For the labels below it.
 const LABELS: f32 = 18.0;
 /// Between two labels below the plot.
@@ -22,12 +24,22 @@ const LINE_ON_WHITE: Color32 = Color32::from_rgb(0xB0, 0x86, 0x00);
 const LEAK: Color32 = Color32::from_rgb(0xF5, 0x6A, 0x3A);
 const LEAK_WORD: &str = "leak";
 
-/// Returns the step that was clicked.
-pub fn show(ui: &mut Ui, state: &State, live: &SurfaceUpdate) -> Option<u64> {
-    let p = theme::palette(ui.style());
-    // The plot fills the height that is in sight before the panel is scrolled.
+/// The height that is in sight before the panel is scrolled, with the rows below the plot.
+pub fn height(ui: &Ui) -> f32 {
     let above = ui.cursor().top() - ui.min_rect().top();
-    let height = (ui.clip_rect().height() - above - LABELS).clamp(LEAST, HEIGHT);
+    let free = ui.clip_rect().height() - above - LABELS - BELOW;
+    free.clamp(LEAST, HEIGHT).round()
+}
+
+/// The room below all results that keeps them as high with a low plot as with a high one: else a panel that had little
+/// room once would ask for no more.
+pub fn fill(ui: &mut Ui, height: f32) {
+    ui.add_space(HEIGHT - height);
+}
+
+/// Returns the step that was clicked.
+pub fn show(ui: &mut Ui, state: &State, live: &SurfaceUpdate, height: f32) -> Option<u64> {
+    let p = theme::palette(ui.style());
     let room = vec2(ui.available_width(), height.round() + LABELS);
     let (rect, _) = ui.allocate_exact_size(room, Sense::hover());
     let id = ui.make_persistent_id("volume by step");

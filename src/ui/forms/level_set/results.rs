@@ -29,7 +29,7 @@ pub fn show(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<A
     let older = live.figures.as_ref().is_some_and(|f| f.step != live.step);
     let step = live.figures.as_ref().map_or(live.step, |f| f.step);
     let stale = state.surface_is_stale();
-    let goes = state.rewinding_to().is_some();
+    let goes = state.going_back_to().is_some();
     let fact = match (older, stale, goes) {
         (true, ..) => format!("of step {}", count(step)),
         (false, _, true) => format!("step {}, going back", count(step)),
@@ -37,7 +37,8 @@ pub fn show(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<A
         (false, false, _) => format!("step {}", count(step)),
     };
     section::head_with(ui, "Results", &fact);
-    three(ui, live, older, older || stale || goes);
+    let stale = stale || goes;
+    three(ui, live, older, older || stale);
     // Figures that a person acts on stand above those that are only watched.
     let figures = live.figures.as_ref();
     rows::dimmed(ui, older || stale, |ui| {
@@ -51,7 +52,8 @@ pub fn show(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<A
         );
     });
     ui.add_space(4.0);
-    if let Some(step) = plot::show(ui, state, live) {
+    let height = plot::height(ui);
+    if let Some(step) = plot::show(ui, state, live, height) {
         act(actions, SegmentAction::Rewind(step));
     }
     speed_line(ui, state, live);
@@ -73,6 +75,7 @@ pub fn show(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<A
         );
         rows::hint(ui, &text);
     }
+    plot::fill(ui, height);
 }
 
 /// Of so many voxels.
@@ -158,7 +161,7 @@ pub fn rate(live: &SurfaceUpdate) -> Option<String> {
 
 fn speed_line(ui: &mut Ui, state: &State, live: &SurfaceUpdate) {
     let rate = rate(live);
-    let text = match (state.rewinding_to(), state.segment_standing()) {
+    let text = match (state.going_back_to(), state.segment_standing()) {
         (Some(step), _) => format!("Going back to step {}", count(step)),
         (None, Some(Standing::Running)) => match &rate {
             Some(rate) => format!("Step {}, {rate}", count(live.step)),
