@@ -1,7 +1,7 @@
 //! Arcuate: touch the wiring of a brain.
 //!
-//! One direction leads through the program: input becomes an [`Action`](state::Action), [`update`](state::update()) changes the
-//! state, effects submit jobs, their results come back to `update`, and the scene turns the state into a draw list.
+//! Data flow in one direction: input becomes an [`Action`](state::Action), [`update`](state::update()) changes the
+//! state, effects submit jobs, their results return to `update`, and the scene turns the state into a draw list.
 //!
 //! | module | question that it answers |
 //! | --- | --- |
@@ -20,8 +20,8 @@
 //! | [`cli`] | Which commands are there? |
 //! | [`app`] | How does the window run? |
 //!
-//! The first six are the package `arcuate-engine`, which works without a window. `ARCHITECTURE.md` says who may use whom, and
-//! `tests/architecture/tables.rs` holds the sources to it.
+//! The first six are the package `arcuate-engine`, which works without a window. `ARCHITECTURE.md` says which module
+//! may use which, and `tests/architecture/tables.rs` enforces it.
 
 pub mod app;
 pub mod cli;

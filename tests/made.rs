@@ -1,4 +1,4 @@
-//! NIfTI files made byte by byte from the standard's tables, independent of the program's writer.
+//! NIfTI files composed byte by byte from the standard's tables, independent of the program's writer.
 
 use crate::Random;
 use flate2::Compression;
@@ -21,7 +21,7 @@ pub const TYPES: [(i16, usize, &str); 10] = [
     (64, 8, "float64"),
 ];
 
-/// A header with everything that reading looks at.
+/// A header with everything that reading uses.
 #[derive(Clone, Debug)]
 pub struct Made {
     pub version: u8,

@@ -1,4 +1,4 @@
-//! A window without a window: a state whose effects are carried out at once, and sessions with all kinds of work in them.
+//! A state without a window, whose effects are carried out at once, and sessions with all kinds of work in them.
 
 use arcuate::compute::{Backend, BackendChoice, Control};
 use arcuate::data::{Grid, Mask, Role, Shape, Volume, VolumeKind};
@@ -22,7 +22,7 @@ use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// A ball of a brain with fibres along y, as files: `dwi.nii.gz` with gradients, `mask.nii.gz`.
+/// A ball of brain with fibres along y, as files: `dwi.nii.gz` with gradients, `mask.nii.gz`.
 pub fn scan(folder: &Path) -> PathBuf {
     let grid = Grid::axis_aligned([20, 24, 20], DVec3::splat(2.0), dvec3(-20.0, -24.0, -20.0));
     let grid = Arc::new(grid.expect("a grid"));
@@ -34,7 +34,7 @@ pub fn scan(folder: &Path) -> PathBuf {
     };
     for volume in 0..13 {
         let b = if volume == 0 { 0.0 } else { 1000.0 };
-        // A spiral over the half sphere.
+        // A spiral over the hemisphere.
         let (z, turn) = ((f64::from(volume) - 0.5) / 12.0, 2.4 * f64::from(volume));
         let r = (1.0 - z * z).max(0.0).sqrt();
         let d = match volume {
@@ -43,7 +43,7 @@ pub fn scan(folder: &Path) -> PathBuf {
         };
         let _ = write!(bvals, "{b} ");
         for axis in 0..3 {
-            // Relative to the image's axes, x against the world's.
+            // Relative to the image's axes; x is opposite to the world's.
             let v = if axis == 0 { -d[axis] } else { d[axis] };
             let _ = write!(bvecs[axis], "{v} ");
         }
@@ -63,7 +63,7 @@ pub fn scan(folder: &Path) -> PathBuf {
     path
 }
 
-/// The window without a window: effects are carried out at once.
+/// A state without a window: effects are carried out at once.
 pub struct Window {
     pub state: State,
     pub jobs: Jobs<State>,
@@ -180,7 +180,7 @@ impl Window {
         rays.params.walk.min_length_mm = 5.0;
         rays.params.walk.seeding = Seeding::Random { count: 10 };
         rays.cut = Cut::TopShare(0.5);
-        // As sessions have it from before the default was another.
+        // As in sessions from before the default changed.
         rays.medium.sharpening = Sharpening::Power { alpha: 1.0 };
         self.act(Action::Track(TrackAction::SetRays { rays, phase }));
         assert!(self.state.final_live().is_some(), "{}", self.said());
@@ -221,7 +221,7 @@ impl Window {
     }
 }
 
-/// A mask that is in no file, away from where the streamlines run.
+/// A mask without a file, away from the streamlines.
 fn painted(window: &Window) -> Mask {
     let tensors = window.state.document.tensors.as_ref().expect("fitted");
     let grid = tensors.field.grid.clone();
@@ -231,7 +231,7 @@ fn painted(window: &Window) -> Mask {
     Mask::new(grid, inside)
 }
 
-/// What a document is, as text: names, displays, shapes, parameters, points.
+/// The content of a document as text: names, displays, shapes, parameters, points.
 pub fn told(state: &State) -> String {
     let document = &state.document;
     let mut text = format!(
@@ -274,7 +274,7 @@ pub fn told(state: &State) -> String {
     text
 }
 
-/// Something unsaved of every kind.
+/// Unsaved work of every kind.
 pub fn everything(folder: &Path) -> Window {
     let mut window = Window::with_scan(folder);
     assert_eq!(window.state.unsaved(), []);

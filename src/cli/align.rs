@@ -1,4 +1,4 @@
-//! `arcuate align`: one image to another, by what they tell about each other.
+//! `arcuate align`: aligns one image to another by mutual information.
 
 use super::options::{Given, noted_volume};
 use super::output::shown;

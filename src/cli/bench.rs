@@ -19,12 +19,12 @@ Examples:
 Each line holds workload, size, rate and its unit, time, backend and threads. Compare two programs only in one
 run on one machine.";
 
-/// How much is measured, and which cases.
+/// Extent of the measurements, and which cases.
 #[derive(Clone, Copy)]
 pub struct Choice<'a> {
-    /// Ends within about 15 s on two cores.
+    /// Finishes within about 15 s on two cores.
     pub quick: bool,
-    /// Cases have this in their name; all where nothing is asked for.
+    /// Only cases whose name contains this; `None`: all.
     pub case: Option<&'a str>,
 }
 
@@ -35,7 +35,7 @@ impl Choice<'_> {
     }
 }
 
-/// Measures and gives one object per case.
+/// Measures, and returns one object per case.
 type Workload = fn(choice: Choice, backend: &Backend) -> Vec<Value>;
 
 const WORKLOADS: [(&str, Workload); 9] = [

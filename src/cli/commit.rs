@@ -100,13 +100,13 @@ fn gamma(text: &str) -> Result<Gamma, String> {
 struct Opened {
     scan: Volume,
     gradients: Option<Arc<Gradients>>,
-    /// The phantom's own.
+    /// The phantom's own mask.
     mask: Option<Mask>,
     mask_beside: Option<PathBuf>,
 }
 
 impl Options {
-    /// The least weight of the streamlines that are kept.
+    /// The smallest weight of the streamlines that are kept.
     fn least(&self) -> f32 {
         (self.threshold.unwrap_or(0.0) as f32).max(f32::MIN_POSITIVE)
     }
@@ -245,7 +245,7 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
         .ok()
     });
     let params = options.params(samples.as_ref().map_or(1, |s| s.shells.len()))?;
-    // Before the fit, which takes a while; without --force-model it is refused.
+    // Warned of before the fit, which takes a while; without --force-model the fit is refused.
     let undetermined = samples.as_ref().and_then(|s| params.model.undetermined(s));
     if let Some(what) = undetermined.filter(|_| params.force_model) {
         warning!("{what}: the model is forced");
@@ -332,7 +332,7 @@ fn save(
     Ok(files)
 }
 
-/// The streamlines of a group that are kept, with the sums of their weights and of weight × length.
+/// The kept streamlines of a group, with the sums of their weights and of weight × length.
 fn bundle(members: &[u32], weights: &[f32], lengths_mm: &[f64], least: f32) -> Value {
     let kept = members.iter().map(|m| *m as usize);
     let kept: Vec<usize> = kept.filter(|m| weights[*m] >= least).collect();

@@ -1,4 +1,4 @@
-//! `arcuate connectome`: what streamlines connect the labels of a map.
+//! `arcuate connectome`: how streamlines connect the labels of a map.
 
 use super::inputs::{must_be_csv, scalar_image, streamlines};
 use super::options::ReadingOptions;

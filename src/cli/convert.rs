@@ -70,7 +70,7 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
         reading: options.reading.reading(),
     };
     let (plan, _) = runner.run(request)?;
-    // Before anything is written: it can be stopped.
+    // Reported before anything is written, so that the user can stop.
     for found in &plan.notes {
         remark(found, options.input.display());
     }

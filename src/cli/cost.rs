@@ -90,7 +90,7 @@ impl Options {
             .chain(self.domain.exclude.iter().map(|s| (Role::Exclude, s)))
     }
 
-    /// The same work again, from the command line's values.
+    /// The command that repeats this work, from the command line's values.
     fn command(&self, fitted: &Fitted, params: &Params, epsilon: f64) -> String {
         let regions: Vec<RegionSpec> = self
             .shapes()
@@ -238,7 +238,7 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Parses a number of random pairs: none, or as many as give a percentile.
+/// Parses a number of random pairs: zero, or enough for a percentile.
 fn pairs(text: &str) -> Result<usize, String> {
     let number = text.parse().ok();
     let number = number.filter(|n| *n == 0 || (LEAST_PAIRS..=MOST_PAIRS).contains(n));

@@ -1,4 +1,4 @@
-//! `arcuate demo`: the built-in head, in the window or, where there is no display, as files.
+//! `arcuate demo`: the built-in head, in the window or, without a display, as files.
 
 use super::headless::Headless;
 use super::options::make_folder;
@@ -24,7 +24,7 @@ Examples:
 Files: window.png, axial.png, coronal.png, sagittal.png, 3d.png; tracks.tck, the streamlines of the left
 corticospinal tract; report.json and report.md.";
 
-/// Where files go if no folder is named.
+/// Default folder for the files.
 const FOLDER: &str = "arcuate-demo";
 const TRACKS: &str = "tracks.tck";
 const REPORT: &str = "report.json";
@@ -46,13 +46,13 @@ pub struct Options {
 }
 
 impl Options {
-    /// Whether the window is wanted and can be shown.
+    /// Whether the window is requested and can be shown.
     pub fn wants_window(&self) -> bool {
         self.out.is_none() && has_display()
     }
 }
 
-/// Whether a window can be shown at all: always, but on Linux without X11 and Wayland.
+/// Whether a window can be shown at all: always, except on Linux without X11 and Wayland.
 pub fn has_display() -> bool {
     let named = |name: &str| std::env::var_os(name).is_some_and(|v| !v.is_empty());
     !cfg!(target_os = "linux") || named("DISPLAY") || named("WAYLAND_DISPLAY")

@@ -47,7 +47,7 @@ enum Map {
     Mask(Mask),
 }
 
-/// A failure where there is none.
+/// Fails if the map does not exist.
 fn made(map: FitMap, fitted: &Fitted) -> Result<Map, Failure> {
     let volume = |v: &Volume| Map::Volume(v.clone());
     Ok(match map {
@@ -71,7 +71,7 @@ fn made(map: FitMap, fitted: &Fitted) -> Result<Map, Failure> {
     })
 }
 
-/// The keys as values of an option, which `--help` lists.
+/// The keys as values of an option, listed by `--help`.
 fn map_keys() -> impl TypedValueParser<Value = FitMap> {
     let known = PossibleValuesParser::new(FitMap::KEYS);
     known.try_map(|key| FitMap::from_key(&key).ok_or("this is the name of no map"))

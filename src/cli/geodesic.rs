@@ -46,7 +46,7 @@ impl Options {
         self.rays.or_defaults(rays)
     }
 
-    /// The recipe that these options stand for; what the fit leaves open depends on the gradients.
+    /// The recipe that these options denote; defaults of the fit depend on the gradients.
     pub fn recipe(&self, gradients: Option<&crate::data::Gradients>) -> Result<Recipe, Failure> {
         let rays = self.rays()?;
         Ok(Recipe::Geodesic {
@@ -68,12 +68,12 @@ fn summary(tracked: &Tracked, shot: &RayOutput) -> (Value, String) {
     let gated = tracked.regions.iter().any(|r| gates.contains(&r.role));
     let what = match gated {
         true => "pass the regions",
-        // Without regions nothing else is asked of them.
+        // Without regions there is no other condition.
         false => "start and are long enough",
     };
     let mut sorted = shot.measures.to_vec();
     sorted.sort_by(f32::total_cmp);
-    // The two in the middle share where the number is even.
+    // The median of an even number is the mean of the two in the middle.
     let middle = |n: usize| sorted.get(n / 2).copied();
     let lower = middle(sorted.len().saturating_sub(1));
     let median = lower.zip(middle(sorted.len())).map(|(a, b)| (a + b) / 2.0);

@@ -1,4 +1,4 @@
-//! `arcuate gradients`: whether the axes of a gradient table are right, and mending them.
+//! `arcuate gradients`: checks and corrects the axes of a gradient table.
 
 use super::options::{FitOptions, ReadingOptions, positive, whole};
 use super::output::remark;

@@ -1,4 +1,4 @@
-//! `arcuate guide`: prints the pages of the guide and searches in them.
+//! `arcuate guide`: prints pages of the guide and searches them.
 
 use super::runner::{Failure, Runner};
 use crate::guide::{self, Match, PAGES, Page};

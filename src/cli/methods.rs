@@ -1,4 +1,4 @@
-//! `arcuate methods`: what was done in a session, for a paper.
+//! `arcuate methods`: describes the methods of a session, for a paper.
 
 use super::headless::Headless;
 use super::options::SessionOptions;

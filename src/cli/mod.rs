@@ -1,12 +1,12 @@
-//! The same work without a window: one file per subcommand.
+//! The commands, which do the window's work without a window: one file per subcommand.
 //!
-//! Every command submits the requests the window submits and waits for them, so that both give the
-//! same result. Standard output carries the result, standard error progress, notes, warnings and errors.
+//! Every command submits the same jobs as the window and waits for them, so that both give the same result. Standard
+//! output has the result, standard error progress, notes, warnings and errors.
 
-// A sentence goes through [`output::say`], a result through [`Runner::report`].
+// Sentences are printed by [`output::say`], results by [`Runner::report`].
 #![warn(clippy::print_stderr, clippy::print_stdout)]
 
-/// Prints a note: good to know, with nothing to do.
+/// Prints a note: useful to know, without need for action.
 macro_rules! note {
     ($($words:tt)*) => {
         $crate::cli::output::say($crate::state::Severity::Information, &format!($($words)*))
@@ -122,7 +122,7 @@ pub struct Arguments {
     pub files: Vec<PathBuf>,
 }
 
-/// Options of all commands come after the command's own.
+/// Heading of the options of all commands, which come after the command's own.
 const EVERYWHERE: &str = "Options of all commands";
 
 #[derive(clap::Args, Clone, Debug, Default)]
@@ -199,8 +199,7 @@ pub enum Command {
     Bench(bench::Options),
 }
 
-/// Refuses empty words, which name nothing, and names whose bytes are no letters of UTF-8: reports, sessions and
-/// scripts could not hold them.
+/// Refuses empty arguments, and names that are not valid UTF-8: reports, sessions and scripts could not store them.
 pub fn check_letters(mut text: impl Iterator<Item = OsString>) -> Result<(), Failure> {
     match text.find(|word| word.is_empty() || word.to_str().is_none()) {
         None => Ok(()),
@@ -215,7 +214,7 @@ pub fn check_letters(mut text: impl Iterator<Item = OsString>) -> Result<(), Fai
     }
 }
 
-/// Refuses what is neither a file nor a command, before a window is opened for it.
+/// Refuses an argument that is neither a file nor a command, before a window is opened for it.
 pub fn check_files(files: &[PathBuf]) -> Result<(), Failure> {
     let Some(missing) = files.iter().find(|f| !f.exists()) else {
         return Ok(());
@@ -223,7 +222,7 @@ pub fn check_files(files: &[PathBuf]) -> Result<(), Failure> {
     let word = missing.to_string_lossy();
     let commands = <Arguments as clap::CommandFactory>::command();
     let names = commands.get_subcommands().map(|c| c.get_name().to_owned());
-    // One letter more, less or other is a slip of the finger.
+    // At most two edits are taken for a typing error.
     let similar: Vec<String> = names.filter(|name| slips(name, &word) <= 2).collect();
     let similar = match similar.as_slice() {
         [] => String::new(),
@@ -234,7 +233,7 @@ pub fn check_files(files: &[PathBuf]) -> Result<(), Failure> {
     )))
 }
 
-/// Letters to be put in, taken out or changed between two words (Levenshtein 1966).
+/// Number of characters to insert, remove or replace between two words (Levenshtein 1966).
 fn slips(a: &str, b: &str) -> usize {
     let b: Vec<char> = b.chars().collect();
     let mut row: Vec<usize> = (0..=b.len()).collect();
@@ -266,7 +265,7 @@ impl Global {
         Backend::choose(&choice).map_err(|e| Failure::new(e.to_string()))
     }
 
-    /// The option, else the variable: what goes before the window's setting.
+    /// The option, else the variable: overrides the window's setting.
     pub fn backend_kind(&self) -> Result<Option<BackendKind>, Failure> {
         let variable = || std::env::var_os(BACKEND_VARIABLE).filter(|text| !text.is_empty());
         match (self.backend, variable()) {
@@ -281,7 +280,7 @@ impl Global {
     }
 }
 
-/// Whether a subcommand may run a solver that has a kernel.
+/// Whether a subcommand may run a solver that has a kernel for graphics cards.
 fn has_work_for_cards(command: &Command) -> bool {
     !matches!(
         command,

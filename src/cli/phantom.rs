@@ -52,14 +52,14 @@ pub struct Options {
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Snr(Option<f64>);
 
-/// White matter far below its noise; no scanner has less.
+/// White matter far below its noise; no scanner is worse.
 const LEAST_SNR: f64 = 0.001;
 
 fn snr(text: &str) -> Result<Snr, String> {
     if text == "off" {
         return Ok(Snr(None));
     }
-    // Noise of more than this leaves single precision at last, and every voxel infinite.
+    // With more noise than this, values overflow single precision, and every voxel becomes infinite.
     let found = positive(text).ok().filter(|v| *v >= LEAST_SNR);
     let wrong = || format!("expected a number of at least {LEAST_SNR} or off, found \"{text}\"");
     found.map(|v| Snr(Some(v))).ok_or_else(wrong)
@@ -73,7 +73,7 @@ fn shell(text: &str) -> Result<(f64, usize), String> {
     valid.ok_or_else(|| format!("expected B:N as in 1000:30, found \"{text}\""))
 }
 
-/// All that a run writes.
+/// All files that a run writes.
 fn files(scan_only: bool) -> impl Iterator<Item = &'static str> {
     const SCAN: [&str; 6] = [
         "dwi.nii.gz",
@@ -137,7 +137,7 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
         shading: 0.08,
         noise_seed: options.seed,
     };
-    // Labels and masks are a byte or two each.
+    // Labels and masks take one or two bytes per voxel.
     let volumes = scan.gradients().directions.len() + 3;
     let pictures = if options.scan_only {
         0

@@ -1,4 +1,4 @@
-//! `arcuate region`: what the window does with regions, as masks and label maps.
+//! `arcuate region`: the window's operations on regions, with masks and label maps.
 
 use super::options::{Given, not_reversed, shape, whole};
 use super::output::shown;
@@ -241,7 +241,7 @@ fn make(operation: RegionOperation, runner: &mut Runner) -> Result<Mask, Failure
     Ok(made.mask)
 }
 
-/// Nothing where only the image's grid was asked for.
+/// `None` if only the image's grid was requested.
 fn from_values(options: &Options, volume: &Volume, runner: &mut Runner) -> Result<Mask, Failure> {
     let (volume, frame) = (volume.clone(), options.volume);
     if let Some((low, high)) = options.threshold {

@@ -171,7 +171,7 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
         window.open_session(Path::new(session), &options.look.look_in, false)?;
     }
     let others = options.inputs.iter().filter(|i| !is_session(Path::new(i)));
-    // The first file's.
+    // Applies to the first file.
     let mut tensors = options.tensors.layout();
     for input in others {
         let phantom = ScanOptions::of(input).phantom_seed()?;
@@ -270,7 +270,7 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
             Content::Tractogram(tractogram) => Some(tractogram.len()),
             _ => None,
         });
-    // Without any it is null, which is not the same as a count of 0.
+    // Without tractograms it is null, which differs from a count of 0.
     let streamlines = live.into_iter().chain(layers).reduce(|a, b| a + b);
     let report = json!({
         "command": "render", "file": files[0], "files": files.len(), "film": film, "size_px": [pixels.x, pixels.y],

@@ -1,4 +1,4 @@
-//! `arcuate replay`: every result of a session again, without a window, and whether it is the same.
+//! `arcuate replay`: recomputes every result of a session without a window, and compares it.
 
 use super::headless::Headless;
 use super::options::{SessionOptions, make_folder};
@@ -53,11 +53,11 @@ pub struct Options {
     pub out: Option<PathBuf>,
 }
 
-/// A result that was made again.
+/// A recomputed result.
 struct Replayed {
     name: String,
     of: String,
-    /// `None`: the session does not say what it was.
+    /// `None`: the session does not record the original.
     outcome: Option<Match>,
     count: u64,
     sha256: Option<String>,
@@ -138,15 +138,15 @@ impl Replayed {
     }
 }
 
-/// The result made again, or a sentence, with the name that the session gives the result.
+/// Recomputed results, or sentences, each with the session's name for the result.
 type Outcomes = Vec<(String, Result<Replayed, String>)>;
 
 fn of_rays(curves: &CurveParams) -> bool {
     matches!(curves, CurveParams::Rays(..))
 }
 
-/// Makes kept streamlines again; a sentence where that cannot be. `of` names a result of a layer, and
-/// `called` says it to the user.
+/// Recomputes kept streamlines; a sentence if that is impossible. `of` names a result of a layer, and `called` gives
+/// its name for the user.
 fn kept(
     window: &mut Headless,
     document: &Document,
@@ -154,7 +154,7 @@ fn kept(
     of: &dyn Fn(u64) -> String,
     called: &dyn Fn(&str) -> String,
 ) -> Outcomes {
-    // Steps are recorded in the session, not in what the streamlines were made from.
+    // Edits are recorded in the session, not in the recipe of the streamlines.
     let steps = |id: u64| -> Result<Vec<Edit>, String> {
         let steps = document.edits(LayerId(id));
         if !steps.is_empty() {
@@ -201,7 +201,7 @@ fn kept(
         .collect()
 }
 
-/// Results that only snapshots have kept, each with the parameters of its snapshot.
+/// Results kept only in snapshots, each with the parameters of its snapshot.
 fn snapshots(window: &mut Headless, read: &ReadSession) -> Outcomes {
     let (now, snapshots) = (
         window.state.document.clone(),
@@ -210,13 +210,13 @@ fn snapshots(window: &mut Headless, read: &ReadSession) -> Outcomes {
     let mut all = Outcomes::new();
     for (number, snapshot) in (1..).zip(&snapshots) {
         let mut document = snapshot.document.clone();
-        // Fitted alike, it need not be fitted again.
+        // With the same key, the fit need not be repeated.
         let fitted = now.tensors.as_ref().map(|t| &t.key);
         if document.tensors.is_none() && document.wanted_fit().as_ref() == fitted {
             document.tensors.clone_from(&now.tensors);
         }
         let of = |id| saved::snapshot_result(number, id);
-        // Others are those of the present layers, or of an earlier snapshot.
+        // Others belong to the present layers, or to an earlier snapshot.
         let own = |id: u64| read.results.iter().any(|r| r.of == of(id));
         let others = document.layers.iter().map(|l| l.id);
         let others = others.filter(|id| !own(id.0) && document.made(*id).is_some());
@@ -231,7 +231,7 @@ fn snapshots(window: &mut Headless, read: &ReadSession) -> Outcomes {
     all
 }
 
-/// A result of the session as the user calls it.
+/// The user's name for a result of the session.
 fn called(document: &Document, of: &str) -> String {
     let layer = |id: u64| {
         let absent = document.absent.iter().find(|a| a.layer.id == id);
@@ -269,7 +269,7 @@ fn pathways(window: &mut Headless, read: &ReadSession) -> Outcomes {
             let again = Again::Values(&found.pathway.total);
             Replayed::new(&kept.name, of, read, &again)
         };
-        // Opening the session solved it, or could not: then it is asked why.
+        // Opening the session solved it, or failed: then the reason is requested.
         if let Some(found) = &kept.found {
             return Ok(replayed(found));
         }
@@ -285,12 +285,12 @@ fn pathways(window: &mut Headless, read: &ReadSession) -> Outcomes {
     .collect()
 }
 
-/// The surface that is segmented goes again to where it was once it is looked at.
+/// The segmented surface is run again to its former step once its task is shown.
 fn surface(
     window: &mut Headless,
     read: &ReadSession,
 ) -> Option<(String, Result<Replayed, String>)> {
-    // In its own task it went there as the session was opened.
+    // If its task was shown, this happened when the session was opened.
     let state = &window.state;
     if state.document.segment.resume.is_none() && state.session.segment.live.is_none() {
         return None;
@@ -313,7 +313,7 @@ fn surface(
     Some((saved::SURFACE.to_owned(), again))
 }
 
-/// Masks by level sets: the session holds them whole.
+/// Masks from level sets: the session stores them in full.
 fn segments(window: &mut Headless) -> Outcomes {
     let document = window.state.document.clone();
     let mut all = Vec::new();
@@ -332,7 +332,7 @@ fn segments(window: &mut Headless) -> Outcomes {
             let (now, then) = (now.whole(), then.whole());
             let both = then.inside.iter().zip(now.inside.iter());
             let differ = both.filter(|(a, b)| (**a != 0) != (**b != 0)).count();
-            // Two backends may leave this many on the other side of the border.
+            // Two backends may put this many voxels on different sides of the boundary.
             let few = differ as f64 <= 1e-3 * then.count() as f64;
             Replayed {
                 name: layer.name.clone(),
@@ -360,11 +360,11 @@ fn segments(window: &mut Headless) -> Outcomes {
     all
 }
 
-/// Weights of streamlines: fitted again, they explain as much. Single ones may differ: of near-duplicates any
-/// share of a weight is as good.
+/// Weights of streamlines: fitted again, they must explain the signal as well. Single weights may differ:
+/// near-duplicates can share a weight in any proportion.
 fn weights(window: &mut Headless) -> Outcomes {
-    /// Changes of the objective that would still follow, each smaller than the one that ended the fit: two fits
-    /// of the same end within this many of each other.
+    /// Number of further changes of the objective, each smaller than the one that ended the fit, by which two fits with
+    /// the same stop may differ.
     const CHANGES: f64 = 100.0;
     let document = window.state.document.clone();
     let mut all = Vec::new();
@@ -406,7 +406,7 @@ fn weights(window: &mut Headless) -> Outcomes {
     all
 }
 
-/// Streamlines of files, of which some were kept: opening the session has done that again.
+/// Streamlines of files, some of which were kept: opening the session has repeated that.
 fn edited(document: &Document, read: &ReadSession) -> Vec<Replayed> {
     let layers = document.layers.iter();
     let edited = layers.filter(|l| document.is_edited(l.id));
@@ -420,7 +420,7 @@ fn edited(document: &Document, read: &ReadSession) -> Vec<Replayed> {
     of_files.filter_map(one).collect()
 }
 
-/// Density maps: opening the session has made them again.
+/// Density maps: opening the session has recomputed them.
 fn maps(document: &Document, read: &ReadSession) -> Vec<Replayed> {
     let layers = document.layers.iter();
     let of_maps = layers.filter(|l| document.density_map(l.id).is_some());
@@ -449,7 +449,7 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
     for message in &window.state.session.messages {
         super::output::say(message.severity, &message.text);
     }
-    // Files that were taken for others, then or now.
+    // Files accepted as replacements, then or now.
     let replaced: Vec<String> = window.state.document.replaced.values().cloned().collect();
     let stated = |s: &&String| window.state.session.messages.iter().any(|m| m.text == **s);
     for sentence in replaced.iter().filter(|s| !stated(s)) {
@@ -543,7 +543,7 @@ fn results(window: &mut Headless, read: &ReadSession) -> Vec<Result<Replayed, St
     let opened = opened.chain(maps(&document, read));
     results.extend(opened.map(|r| (r.of.clone(), Ok(r))));
     results.extend(snapshots(window, read));
-    // Results of the session that were not made.
+    // Results of the session that were not recomputed.
     let made = |of: &str| results.iter().any(|(made, _)| made == of);
     let lost = read.results.iter().filter(|sum| !made(&sum.of));
     let live_error = window.state.session.live_error.clone();
@@ -573,7 +573,7 @@ fn write(
         };
         let plain = |c: char| if c.is_alphanumeric() { c } else { '_' };
         let name: String = result.name.to_lowercase().chars().map(plain).collect();
-        // Layers may share a name.
+        // Layers may have the same name.
         let numbers = (1..).map(|n: usize| match n {
             1 => format!("{name}.trx"),
             n => format!("{name} {n}.trx"),

@@ -1,4 +1,4 @@
-//! `arcuate segment`: a level set from spheres, masks or values, and runs again from their scripts.
+//! `arcuate segment`: a level set from spheres, masks or values, and repeated runs from their scripts.
 
 mod said;
 
@@ -144,7 +144,7 @@ impl Options {
         ["labels.nii.gz", surface, "run.json"].map(|name| self.out.join(name))
     }
 
-    /// Target and tolerance as given, else from the probes.
+    /// Target and tolerance as given, otherwise from the probes.
     fn target(&self, image: &Volume, runner: &Runner) -> Result<(f32, f32), Failure> {
         if self.probe.is_empty() {
             if let (Some(target), Some(tolerance)) = (self.target, self.tolerance) {
@@ -201,7 +201,7 @@ impl Options {
         })
     }
 
-    /// The run that the options ask for.
+    /// The run that the options describe.
     fn written(
         &self,
         image: &Path,
@@ -251,7 +251,7 @@ fn read(path: &Path) -> Result<SegmentScript, Failure> {
         Ok((script, io::json::unknown(&sentence, &known)))
     });
     let (script, unknown) = parsed.map_err(|e| {
-        // With its place, which values that were parsed before have lost.
+        // Parsed once more for the position of the error, which a value that is already parsed has lost.
         let placed = serde_json::from_str::<SegmentScript>(&text).err();
         Failure::new(format!(
             "Found {}, expected a run.json that arcuate segment wrote; name that file, or make it again: {}",
@@ -294,7 +294,7 @@ fn start(script: &SegmentScript, image: &Volume, runner: &Runner) -> Result<Star
     })
 }
 
-/// The run of a mask in a session, for the same voxels again; an error is half a sentence.
+/// The run of a mask in a session, to be repeated on the same voxels; an error is half a sentence.
 pub(super) fn again(document: &Document, made: &segment::Segmented) -> Result<Segment, String> {
     let control = crate::compute::Control::new();
     let image = |id: LayerId| document.layer(id).and_then(|l| l.content.volume()).cloned();
@@ -352,7 +352,7 @@ fn mask(path: &Path) -> Result<Mask, Failure> {
     }
 }
 
-/// All of them as one mask on the image's grid; `meets`: each holds a voxel of it.
+/// All shapes as one mask on the image's grid; `meets`: each must contain a voxel of it.
 fn painted(specs: &[ShapeSpec], image: &Volume, meets: bool) -> Result<Option<Mask>, Failure> {
     let union = |a: Mask, b: &Shape| {
         region::combine(region::Combine::Union, &Shape::Mask(a), b, &image.grid)
@@ -420,7 +420,7 @@ fn covers(layer: &Volume, frame: usize, image: &Volume) -> bool {
     })
 }
 
-/// The images that a script names beside its own; `before`: those of another script, whose image is not opened twice.
+/// The additional images of a script; `before`: those of another script, whose image is not opened twice.
 fn speed_sources(
     inputs: &ScriptInputs,
     before: Option<(&ScriptInputs, &SpeedSources)>,
@@ -428,7 +428,7 @@ fn speed_sources(
     runner: &mut Runner,
 ) -> Result<SpeedSources, Failure> {
     let frame = inputs.layer_volume;
-    // On the way a hand may have moved regions off the image.
+    // Later edits may have moved regions off the image.
     let begins = before.is_none();
     let same = |of: &ScriptInputs| (&of.layer, of.layer_volume) == (&inputs.layer, frame);
     let layer = match (&inputs.layer, before) {

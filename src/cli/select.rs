@@ -1,4 +1,4 @@
-//! `arcuate select`: some of a file's streamlines.
+//! `arcuate select`: selects some of a file's streamlines.
 
 use super::inputs::{scalar_image, streamlines};
 use super::options::{
@@ -177,7 +177,7 @@ impl Options {
         })
     }
 
-    /// Images, which are read; of several volumes the first counts.
+    /// Reads the images; uses the first of several volumes.
     fn images(&self, runner: &mut Runner) -> Result<Vec<OnImage>, Failure> {
         let plain = ReadingOptions::default();
         let one = |limit: &ImageLimit| {
@@ -203,7 +203,7 @@ impl Options {
             || self.number.is_some()
     }
 
-    /// The command that is written into the output.
+    /// The command that is stored in the output.
     fn command(&self) -> String {
         let [input, output] = [&self.input, &self.output].map(|p| quoted(&p.to_string_lossy()));
         let length = self.length.map(|(low, high)| length_within(low, high));

@@ -1,4 +1,4 @@
-//! `arcuate table`: a row for each streamline.
+//! `arcuate table`: writes one row per streamline.
 
 use super::inputs::{images, must_be_csv, streamlines};
 use super::options::ReadingOptions;
@@ -49,7 +49,7 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
         .map(|name| (name.clone(), Measure::Value(name)))
         .collect();
     for (name, volume) in images {
-        // Two columns of one name would be one too many.
+        // No two columns may have the same name.
         let taken = |name: &str| requested.iter().any(|(known, _)| known == name);
         let mut others = (2..).map(|n| format!("{name} (image {n})"));
         let image = format!("{name} (image)");

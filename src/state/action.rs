@@ -1,4 +1,4 @@
-//! Everything a user, or a finished job, can do to the state.
+//! All changes of the state that a user or a finished job can request.
 
 use super::SessionAction;
 use crate::data::Role;
@@ -30,15 +30,15 @@ pub enum Action {
     Snapshot(SnapshotAction),
     Device(DeviceAction),
     View(ViewAction),
-    /// What holds for all documents.
+    /// Settings for all documents.
     Set(Preferences),
     OpenDemo {
         guide: bool,
     },
     Session(SessionAction),
-    /// What is done with the streamlines of a layer, and on rulers.
+    /// Actions on the streamlines of a layer, and on rulers.
     Bundle(BundleAction),
-    /// Maps where a layer's streamlines pass, or the live ones, which are kept with it.
+    /// Maps the density of a layer's streamlines, or of the live ones, which are kept as a layer, too.
     MapDensity {
         layer: Option<LayerId>,
         density: Wanted,
@@ -46,12 +46,12 @@ pub enum Action {
     Pathway(PathwayAction),
     Segment(SegmentAction),
     Filter(FilterAction),
-    /// With P held over a slice.
+    /// While P is held over a slice.
     Sample(SampleAction),
     CopyCommand(super::Recipe),
-    /// The key was pressed where there is no result: said, since an older command may be pasted.
+    /// The key was pressed without a result: reported, because an older command might be pasted.
     NothingToCopy,
-    /// What was done, for a paper.
+    /// Copies the methods text, for a paper.
     CopyMethods,
     Undo,
     Redo,
@@ -59,7 +59,7 @@ pub enum Action {
     Settle,
     /// Cancels the running jobs, else drops the tool, else the selection.
     Escape,
-    /// Esc during a drag: all that it changed is as it was when the button went down.
+    /// Esc during a drag: restores everything that the drag changed.
     AbandonDrag(Box<BeforeDrag>),
     CancelJob(Slot),
     DismissMessage(usize),
@@ -69,13 +69,13 @@ pub enum Action {
     Event(Event),
 }
 
-/// What a drag may change besides the document, as it was when the button went down.
+/// State besides the document that a drag may change, as it was when the button went down.
 #[derive(Clone, PartialEq, Debug)]
 pub struct BeforeDrag {
     pub view: View,
-    /// Steps that the history had recorded.
+    /// Number of steps recorded in the history.
     pub recorded: u64,
-    /// Where the divider was, of a pane's width.
+    /// Position of the divider, as a fraction of a pane's width.
     pub divider: Option<f32>,
 }
 
@@ -90,23 +90,23 @@ impl BeforeDrag {
     }
 }
 
-/// What the window does on behalf of [`super::update()`].
-// A handful of them exist at a time.
+/// Actions that the window carries out for [`super::update()`].
+// Few exist at a time, so the size difference between variants is harmless.
 #[allow(clippy::large_enum_variant)]
 #[derive(Clone, Debug)]
 pub enum Effect {
     Submit(Box<dyn AnyJob<super::State>>),
     Cancel(Slot),
-    /// All jobs about the document.
+    /// All jobs that belong to the document.
     CancelOfDocument,
-    /// Jobs refuse to take more memory, bytes.
+    /// Limits the memory of jobs, bytes.
     LimitMemory(Option<u64>),
     CopyText(String),
-    /// With what it shows, where that is not the state.
+    /// With the state to show, if that differs from the present one.
     TakeShot(Shot, Option<Box<super::State>>),
-    /// The window ends.
+    /// Closes the window.
     Close,
-    /// The list of recent files or a setting changed: remember it.
+    /// Stores the list of recent files and the settings, one of which changed.
     Store,
 }
 
@@ -115,7 +115,7 @@ impl Effect {
         Self::Submit(Box::new(job))
     }
 
-    /// The job that is submitted, where it is of this type.
+    /// The submitted job, if it is of this type.
     pub fn job<J: Job>(&self) -> Option<&J> {
         match self {
             Self::Submit(job) => job.job(),
@@ -131,7 +131,7 @@ impl JobState for super::State {
     type Effect = Effect;
 }
 
-/// What is done with several regions at once.
+/// A change of several regions at once.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum RegionsChange {
     Show(bool),

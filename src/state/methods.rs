@@ -1,4 +1,4 @@
-//! A paragraph for the methods section of a paper: what was done, with its numbers, and whom to cite.
+//! A paragraph for the methods section of a paper: the processing, with its numbers and citations.
 
 use super::document::FitMask;
 use crate::data::words::counted;
@@ -43,7 +43,7 @@ const ALIGNMENT: &str = "Studholme C, Hill DLG, Hawkes DJ (1999). An overlap inv
 const MEASURE: &str = "Astola L, Florack L, ter Haar Romeny B (2007). Measures for pathway analysis in brain \
     white matter using diffusion tensor images. Information Processing in Medical Imaging, LNCS 4584:642–649.";
 
-/// The paragraph, and the works it cites below it; empty for an empty document.
+/// The paragraph, followed by the works it cites; empty for an empty document.
 pub fn methods(state: &State) -> String {
     let document = &state.document;
     if document.is_empty() {
@@ -80,7 +80,7 @@ pub fn methods(state: &State) -> String {
         let Content::Tractogram(tractogram) = &layer.content else {
             continue;
         };
-        // Nobody reports that nothing was found in a layer without anything.
+        // An empty layer is not worth reporting.
         if tractogram.is_empty() {
             continue;
         }
@@ -123,7 +123,7 @@ pub fn methods(state: &State) -> String {
         };
         let kept = format!("{} ", count(live.output.kept.len() as u64));
         let sentences = curves(&made, &regions, document.rays.cut, &kept, &mut citations);
-        // What has been kept as it is was described with its layer.
+        // A result that was kept is already described with its layer.
         if !text.contains(&sentences) {
             text.push(' ');
             text += &sentences;
@@ -147,13 +147,13 @@ pub fn methods(state: &State) -> String {
     all + "\n"
 }
 
-/// As a sentence begins.
+/// With an upper-case first letter, to begin a sentence.
 fn begins(text: &str) -> String {
     let (first, rest) = text.split_at(text.chars().next().map_or(0, char::len_utf8));
     first.to_uppercase() + rest
 }
 
-/// What was not read from the files that the session was saved with.
+/// Files that had changed since the session was saved.
 fn replaced(document: &Document) -> String {
     let layers = document.layers.iter();
     let message = layers.filter_map(|l| Some((&l.name, document.replaced.get(&l.id)?)));
@@ -162,7 +162,7 @@ fn replaced(document: &Document) -> String {
         .collect()
 }
 
-/// What was moved, by what and how far.
+/// Moved layers, with the method and the distance.
 fn moves(document: &Document, citations: &mut Citations) -> String {
     let mut text = String::new();
     for layer in &document.layers {
@@ -190,7 +190,7 @@ fn moves(document: &Document, citations: &mut Citations) -> String {
     text
 }
 
-/// What was done to the streamlines of a layer, step by step, and how many it left.
+/// Edits of a layer's streamlines, step by step, and the number that remained.
 fn edits(document: &Document, layer: &Layer, left: usize) -> Option<String> {
     let Recipe::Edited { steps, .. } = document.recipe(layer) else {
         return None;
@@ -214,7 +214,7 @@ fn file_name(path: &std::path::Path) -> String {
         .into_owned()
 }
 
-/// What was looked at.
+/// The scans.
 fn scans(document: &Document) -> String {
     let mut text = String::new();
     let scan = |layer: &Layer| match &layer.content {
@@ -264,7 +264,7 @@ fn scans(document: &Document) -> String {
     text
 }
 
-/// `mask` is `None` where one was found from the scan.
+/// `mask` is `None` if one was found from the scan.
 fn fit(params: &tensor_fit::Params, mask: Option<String>, citations: &mut Citations) -> String {
     let tensors = citations.cite(TENSOR);
     let mask = mask.unwrap_or_else(|| {
@@ -300,7 +300,7 @@ fn fit(params: &tensor_fit::Params, mask: Option<String>, citations: &mut Citati
     )
 }
 
-/// How curves were made and which of them stayed.
+/// How curves were computed and which were kept.
 fn curves(
     made: &CurveParams,
     regions: &[Region],
@@ -368,7 +368,7 @@ fn curves(
         let _ = write!(text, ", where the fractional anisotropy was below {fa}");
     }
     if let Some(angle) = walk.max_angle_rad {
-        // Radians leave digits that nobody asked for.
+        // The conversion from radians adds digits that were not typed.
         let degrees = (angle.to_degrees() * 1e6).round() / 1e6;
         let _ = write!(text, ", where a step turned by more than {degrees}°");
     }
@@ -414,7 +414,7 @@ fn curves(
     if kept_if.is_empty() {
         let _ = write!(text, " {}.", begins(&format!("{kept}{what} were kept")));
     } else {
-        // What the cut asks follows with an "and" of its own.
+        // The condition of the cut follows with an "and" of its own.
         let more = rays.is_some() && cut != Cut::All;
         let conditions = match kept_if.split_last() {
             Some((last, others)) if !more && !others.is_empty() => {

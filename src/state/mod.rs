@@ -1,8 +1,8 @@
-//! What the user has, changed only by [`update()`].
+//! The user's data, changed only by [`update()`].
 //!
-//! One direction: pointer → [`Action`] → [`update()`] → [`Effect`] → jobs → event → [`update()`] → draw
-//! list → pixels. The [`Document`] is what undo restores; the [`View`] is where the user looks; the
-//! [`Session`] is what happens meanwhile.
+//! Data flow in one direction: pointer → [`Action`] → [`update()`] → [`Effect`] → jobs → event → [`update()`] → draw
+//! list → pixels. The [`Document`] is restored by undo; the [`View`] is where the user looks; the [`Session`] is the
+//! runtime state.
 
 pub mod action;
 pub mod alignment;
@@ -44,7 +44,7 @@ use crate::state::track::jobs::cut::CUT;
 use session::{MaskBeside, StopFilterKey};
 use std::path::PathBuf;
 
-/// In the words of the files.
+/// Keys of the files.
 pub use crate::io::{Reading, Space};
 pub use crate::jobs::{
     BackendKind, CheckDestination, CheckReadable, CompletePath, Completed, Destination,
@@ -107,7 +107,7 @@ impl State {
         }
     }
 
-    /// The file beside the scan that seems to be its brain mask, where none was chosen and it is not open.
+    /// The file next to the scan that appears to be its brain mask, if none was chosen and it is not open.
     pub fn offered_mask(&self) -> Option<&PathBuf> {
         let document = &self.document;
         let MaskBeside { scan, path, .. } = self.session.mask_beside.as_ref()?;
@@ -119,33 +119,32 @@ impl State {
         (current == *scan && document.chosen_mask().is_none() && !open).then_some(path)
     }
 
-    /// How the live result stands to what the document asks for; `None` where there is none.
+    /// Standing of the live result; `None` if there is none.
     pub fn standing(&self) -> Option<Standing> {
         let live = self.session.live.as_ref()?;
         let of = |slots: &[Slot]| self.session.jobs.iter().any(|j| slots.contains(&j.slot));
         let cut = live.rays.as_ref().map(|rays| rays.cut);
         let uncut = cut.is_some_and(|cut| cut != self.document.rays.cut);
-        // New tensors are on their way.
+        // New tensors are being fitted.
         let fitting = self.session.fitting.is_some();
         Some(match (self.is_current(live), live.coarse) {
             (true, _) if uncut && of(&[CUT]) => Standing::Updating,
             (true, _) if uncut => Standing::OutOfDate,
             (true, false) => Standing::Final,
             (true, true) => Standing::Coarse,
-            // While something is dragged a coarse result lags a little.
+            // During a drag a coarse result may lag a little.
             (false, true) if self.session.unsettled => Standing::Coarse,
             (false, _) if fitting || of(&[LIVE, FIT]) => Standing::Updating,
             (false, _) => Standing::OutOfDate,
         })
     }
 
-    /// Whether a live result belongs to the document's tensors, regions and parameters, and no new tensors come.
+    /// Whether a live result belongs to the present tensors, regions and parameters, with no new fit running.
     fn is_current(&self, live: &CurveResult) -> bool {
         self.session.fitting.is_none() && update::is_current(&self.document, &live.key)
     }
 
-    /// Whether the live result belongs to other tensors, regions or parameters than the document's, and will for longer
-    /// than a coarse one takes. A cut needs no new curves.
+    /// Whether the live result is stale, and will be for longer than a coarse one takes. A cut needs no new curves.
     pub fn live_is_stale(&self) -> bool {
         let Some(live) = &self.session.live else {
             return false;
@@ -158,8 +157,7 @@ impl State {
         self.standing() != Some(Standing::Coarse) || jobs.any(late)
     }
 
-    /// Whether the live result is not all that is asked for and nothing is being done about it: a job
-    /// was stopped.
+    /// Whether the live result is not final although no job is running: one was stopped.
     pub fn stalled(&self) -> bool {
         let waits = |slot| matches!(slot, LIVE | FIT) || slot == CUT;
         let working = self.session.unsettled || self.session.jobs.iter().any(|j| waits(j.slot));
@@ -167,21 +165,21 @@ impl State {
         standing.is_some_and(|standing| standing != Standing::Final) && !working
     }
 
-    /// Whether [`Action::Settle`] has something to do. After one it has not, until something moves again.
+    /// Whether [`Action::Settle`] would have an effect. After one it does not, until something moves again.
     pub fn waits_for_rest(&self) -> bool {
         let (session, pathways) = (&self.session, &self.session.pathways);
         let pathway = pathways.unsettled && pathways.rested != self.document.wanted_pathway();
         self.view.moving || session.unsettled && !session.full_next || pathway
     }
 
-    /// The curves that are seen instead of the live ones: those of which an end stopped for one reason.
+    /// The curves shown instead of the live ones: those with an end that stopped for one reason.
     pub fn stopped(&self) -> Option<(&StopFilterKey, &[Tractogram; 2])> {
         let live = self.session.live.as_ref()?;
         let known = self.session.bundle.stopped.shown();
         known.filter(|(key, _)| key.of == [live.output.kept.id(), live.output.missed.id()])
     }
 
-    /// The live result, if it is all that the document asks for.
+    /// The live result, if it is final.
     pub fn final_live(&self) -> Option<&CurveResult> {
         let live = self.session.live.as_ref();
         live.filter(|_| self.standing() == Some(Standing::Final))

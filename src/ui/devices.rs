@@ -1,4 +1,4 @@
-//! Where solvers run: the last entry of the status bar, and its menu.
+//! The device that solvers run on: the last entry of the status bar, and its menu.
 
 use super::theme::{self, radius, size};
 use super::widgets::{menu, paint};
@@ -8,7 +8,7 @@ use egui::{Rect, Role, Sense, Stroke, Ui, WidgetInfo, pos2};
 
 const MENU: f32 = 320.0;
 
-/// The device, always; a click opens the choice. Returns where it starts.
+/// The device, always shown; a click opens the choice. Returns its left edge.
 pub fn show(
     ui: &mut Ui,
     inner: Rect,
@@ -77,7 +77,7 @@ pub fn show(
     x
 }
 
-/// Why this one, what took how long, and the others.
+/// Why this device was chosen, what took how long, and the alternatives.
 pub fn choice(ui: &mut Ui, state: &State) -> Option<BackendKind> {
     let session = &state.session;
     for sentence in [session.backend.reason.clone(), timings(state)] {
@@ -102,7 +102,7 @@ pub fn choice(ui: &mut Ui, state: &State) -> Option<BackendKind> {
     row(ui, "CPU", icons::CPU, "", BackendKind::Cpu);
     match &session.cards {
         None => menu::words(ui, "Looking for graphics cards"),
-        // Said above.
+        // The reason is already shown above.
         Some(Err(why)) if session.backend.reason.contains(why.as_str()) => {}
         Some(Err(why)) => {
             let (first, rest) = why.split_at(why.chars().next().map_or(0, char::len_utf8));

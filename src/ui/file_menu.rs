@@ -26,7 +26,7 @@ enum Chosen {
     Quit,
 }
 
-/// As many as fit beside the rest on a small screen.
+/// The number that fits with the other entries on a small screen.
 const RECENT: usize = 6;
 
 pub fn show(
@@ -100,7 +100,7 @@ fn rows(ui: &mut Ui, state: &State) -> Option<Chosen> {
         let chosen = now.is_some_and(|with| Arc::ptr_eq(with, snapshot));
         let name = format!("Compare with {}", snapshot.words());
         let icon = if chosen { icons::CHECK } else { " " };
-        // What the keys begin with, or end.
+        // The key starts the comparison with the last snapshot, or ends the present one.
         let last = i + 1 == state.session.snapshots.len();
         let keyed = chosen || now.is_none() && last;
         let key = if keyed { "Ctrl+Shift+B" } else { "" };

@@ -24,7 +24,7 @@ pub fn handle(
     popup_was_open: bool,
     actions: &mut Vec<Action>,
 ) {
-    // A slow frame may hold a whole word and its Enter, which takes the focus away.
+    // A slow frame may contain a whole word and its Enter, which removes the focus.
     let now = ui.ctx().text_edit_focused() || memory.takes_typing();
     let was = std::mem::replace(&mut memory.typing, now);
     let typing = was || now;
@@ -40,9 +40,9 @@ pub fn handle(
         });
         pressed.collect()
     });
-    // The first Esc closes what is open; a second one in the same frame goes on.
+    // The first Esc closes what is open; a second one in the same frame has its usual effect.
     let mut closes = typing || popup_was_open;
-    // One that opened in this frame has taken its key already.
+    // A menu that opened in this frame has already used its key.
     let menu_open = popup_was_open || egui::Popup::is_any_open(ui.ctx());
     let by_hand = focused_by_hand(ui);
     // A view is neither a field nor a button.
@@ -56,7 +56,7 @@ pub fn handle(
             if !had && memory.palette.is_some() {
                 palette::focus_field(ui);
             }
-            // What follows in a slow frame is typed into what has just been opened.
+            // In a slow frame, the following keys are typed into the field just opened.
             if !typing && memory.takes_typing() {
                 memory.typing = true;
                 break;
@@ -70,9 +70,9 @@ pub fn handle(
                 escape(ui, memory, actions);
             }
         } else if typing || menu_open && moves_in_menus(key) {
-            // The field or the menu takes the key.
+            // The field or the menu handles the key.
         } else if !modifiers.alt && focus::takes(ui, key) {
-            // So does what was touched last.
+            // So does the control last used.
         } else if modifiers.alt {
             look(key, state, actions);
         } else if !focused {
@@ -81,7 +81,7 @@ pub fn handle(
     }
 }
 
-/// Keys that an open menu takes: they move through its rows and choose one.
+/// Keys that an open menu handles: they move through its rows and choose one.
 fn moves_in_menus(key: Key) -> bool {
     matches!(
         key,
@@ -98,7 +98,7 @@ fn moves_in_menus(key: Key) -> bool {
     )
 }
 
-/// What a key does, pressed or chosen by name.
+/// The action of a key, pressed or chosen by name.
 pub fn press(
     ui: &Ui,
     (key, modifiers): (Key, Modifiers),
@@ -153,7 +153,7 @@ fn command(
         Key::S if open && modifiers.shift => leaving::save_as(ui, state, memory, None),
         Key::S if open => leaving::save(ui, state, memory, None, actions),
         Key::N if open => actions.push(Action::Session(SessionAction::Leave(UnsavedAction::New))),
-        // What is chosen while the first file is read is there when it has been.
+        // A task chosen while the first file is being read opens with it.
         Key::Num1 | Key::Num2 | Key::Num3 | Key::Num4 | Key::Num5
             if !typing && (open || loading(state)) =>
         {
@@ -165,7 +165,7 @@ fn command(
         }
         // A text field undoes its own typing.
         _ if typing => {}
-        // The last layer may be what was deleted.
+        // Also without layers: the deletion of the last one can be undone.
         Key::Z if modifiers.shift => actions.push(Action::Redo),
         Key::Z => actions.push(Action::Undo),
         Key::Y => actions.push(Action::Redo),
@@ -193,7 +193,7 @@ fn command(
     }
 }
 
-/// Whether a file or the demo head is on its way.
+/// Whether a file or the demo head is being loaded.
 fn loading(state: &State) -> bool {
     state.session.jobs.iter().any(|j| j.slot == Slot::Load)
 }
@@ -315,8 +315,8 @@ fn single(key: Key, state: &State, memory: &mut Memory, actions: &mut Vec<Action
     }
 }
 
-/// The crosshair by a voxel, as the axial view shows it; what the view under the pointer does with a key
-/// is done already.
+/// Moves the crosshair by a voxel, as seen in the axial view; the view under the pointer has already handled its own
+/// keys.
 fn walk(state: &State, key: Key) -> Option<Action> {
     // The patient's right is on the left of the screen, or on the right.
     let left = match state.view.convention {
@@ -335,7 +335,7 @@ fn walk(state: &State, key: Key) -> Option<Action> {
     Some(Action::View(ViewAction::StepSlice { pane, steps }))
 }
 
-/// The region of the tool in the hand, at the crosshair.
+/// Places the region of the active tool at the crosshair.
 fn place_here(state: &State) -> Option<Action> {
     if let Tool::Sphere { add } = state.view.tool {
         let sphere = Sphere {
@@ -359,7 +359,7 @@ fn place_here(state: &State) -> Option<Action> {
     Some(Action::Region(RegionAction::Place { role, shape }))
 }
 
-/// A tool, or the crosshair where it is in the hand already.
+/// A tool, or the crosshair if the tool is already active.
 fn toggled(state: &State, tool: Tool) -> Tool {
     match state.view.tool == tool {
         true => Tool::Crosshair,
@@ -367,7 +367,7 @@ fn toggled(state: &State, tool: Tool) -> Tool {
     }
 }
 
-/// A drawing tool; the brush in the hand turns into the eraser and back.
+/// A drawing tool; the active brush turns into the eraser and back.
 fn taken(state: &State, tool: Tool) -> Action {
     if tool == state.view.tool {
         let erase = !state.view.drawing.erase;
@@ -403,7 +403,7 @@ fn toggle_selection(state: &State, memory: &Memory) -> Option<Action> {
     }))
 }
 
-/// The selected region up or down in its list.
+/// Moves the selected region up or down in its list.
 fn move_region(state: &State, by: isize) -> Option<Action> {
     let region = state.session.selected_region?;
     let regions = &state.document.regions;
@@ -414,8 +414,8 @@ fn move_region(state: &State, by: isize) -> Option<Action> {
     Some(Action::Region(RegionAction::Move { region, to }))
 }
 
-/// The selected image or streamlines by half a millimetre, with Shift by five, as the axial view shows
-/// it: left and right, front and back; up and down.
+/// Moves the selected image or streamlines by half a millimetre, with Shift by five, as seen in the axial view: left
+/// and right, front and back; up and down.
 fn nudge(state: &State, key: Key, shift: bool) -> Option<Action> {
     let layer = state.session.selected_layer?;
     if !state.document.can_move(layer) {
@@ -448,7 +448,7 @@ fn delete_selection(state: &State, memory: &Memory) -> Option<Action> {
         return Some(Action::Bundle(BundleAction::DeleteChosen));
     }
     if state.view.tool == Tool::Pick {
-        // The hand is among streamlines: it is told that none is chosen, and their layer stays.
+        // The user is picking streamlines: a notice says that none is selected, and their layer stays.
         return Some(Action::Bundle(BundleAction::DeleteChosen));
     }
     let regions = memory.regions.several(state);
@@ -470,7 +470,7 @@ fn delete_selection(state: &State, memory: &Memory) -> Option<Action> {
     region.or(selected_pathway(state)).or(layer)
 }
 
-/// Where they are listed.
+/// The selected pathway, in the task that lists pathways.
 fn selected_pathway(state: &State) -> Option<Action> {
     let selected = state.session.pathways.selected?;
     let listed = state.view.task == Task::Pathways;
@@ -483,7 +483,7 @@ fn selected_pathway(state: &State) -> Option<Action> {
     there.then_some(Action::Pathway(PathwayAction::Delete(selected)))
 }
 
-/// The selected region, larger or smaller by steps of 0.5 mm, at least 0.5 mm.
+/// Enlarges or shrinks the selected region in steps of 0.5 mm, to at least 0.5 mm.
 fn resize(state: &State, steps: f64) -> Option<Action> {
     const STEP_MM: f64 = 0.5;
     if state.view.tool == Tool::Brush {

@@ -84,7 +84,7 @@ fn sign(state: &State, layer: &Layer) -> Sign {
     })
 }
 
-/// Volume of what was segmented, opacity, or how many there are.
+/// Volume of a segmentation, opacity, or number of streamlines.
 fn fact(state: &State, layer: &Layer) -> String {
     let surface = state.document.surfaces.get(&layer.id);
     if let Some(measures) = surface.and_then(|surface| surface.measures) {
@@ -132,7 +132,7 @@ fn paint_row(ui: &Ui, rect: Rect, sign: Sign, name: &str, fact: &str, shown: boo
     paint::name(painter, name_at, name, theme::regular(size::LABEL), ink);
 }
 
-/// The surface that is not kept yet; it is seen where it is made.
+/// The surface that is not kept yet; visible in the task that makes it.
 fn surface_row(ui: &mut Ui, state: &State, live: &SurfaceUpdate, actions: &mut Vec<Action>) {
     const NAME: &str = "Surface, live";
     let fact = live.figures.as_ref().map_or("…".to_owned(), |figures| {
@@ -161,7 +161,7 @@ fn surface_row(ui: &mut Ui, state: &State, live: &SurfaceUpdate, actions: &mut V
     response.on_hover_text("The surface of the task Segment. Keep as mask makes it stay");
 }
 
-/// The result of the regions as they are now; not kept until asked.
+/// The result of the present regions; kept only on request.
 fn live_row(ui: &mut Ui, state: &State, count: usize, actions: &mut Vec<Action>) {
     let name = match state.document.method {
         Method::Streamlines => "Tracks, live",
@@ -319,7 +319,7 @@ pub fn export(state: &State, layer: &Layer, memory: &mut Memory, place: Place) {
     memory.files.type_path(purpose, place, &text);
 }
 
-/// Dragging a row moves its layer; a line shows where to.
+/// Dragging a row moves its layer; a line shows the new place.
 fn sort_by_drag(ui: &mut Ui, state: &State, places: &[(LayerId, Rect)], actions: &mut Vec<Action>) {
     let dragged = ui.ctx().dragged_id().or(ui.ctx().drag_stopped_id());
     let row_id = |ui: &Ui, layer: LayerId| ui.make_persistent_id(("row", format!("{layer:?}")));
@@ -342,8 +342,7 @@ fn sort_by_drag(ui: &mut Ui, state: &State, places: &[(LayerId, Rect)], actions:
     if ui.ctx().drag_stopped_id().is_none() {
         return;
     }
-    // The list runs from the top, the document from the bottom; taking the layer out first shifts
-    // what lies above it.
+    // The list runs from the top, the document from the bottom; removing the layer first shifts the layers above it.
     let layers = &state.document.layers;
     let Some(from) = layers.iter().position(|l| l.id == moving) else {
         return;

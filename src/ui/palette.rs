@@ -1,4 +1,4 @@
-//! The command palette (Ctrl+K): everything there is to do, found by typing a part of its name.
+//! The command palette (Ctrl+K): every command, found by typing a part of its name.
 
 mod entries;
 mod layers;
@@ -26,35 +26,35 @@ use entries::entries;
 const WIDTH: f32 = 520.0;
 const ROW: f32 = 28.0;
 const FIELD: f32 = 32.0;
-/// More are scrolled.
+/// More rows are scrolled.
 const ROWS: usize = 12;
 
-/// What is typed and chosen.
+/// The typed text and the chosen row.
 #[derive(Clone, Default, Debug)]
 pub struct Palette {
     text: String,
     chosen: usize,
-    /// The first row that is seen.
+    /// The first visible row.
     top: usize,
-    /// It has just been opened.
+    /// Becomes true after the first frame.
     settled: bool,
 }
 
-/// What a row does.
-// Some dozens exist while the palette is open.
+/// The action of a row.
+// A few dozen exist while the palette is open, so the size difference between variants is harmless.
 #[allow(clippy::large_enum_variant)]
 enum Run {
     Act(Action),
-    /// As if pressed: what keys do is said in one place.
+    /// Acts as if the key were pressed: the action of a key is defined in one place.
     Press(Key, Modifiers),
     /// Makes a region.
     Threshold,
-    /// Asks where to write a region, or all of them as one label map or as masks.
+    /// Asks where to write a region, or all regions as one label map or as masks.
     Region(RegionId),
     Regions {
         as_labels: bool,
     },
-    /// The same of the surface and of a fit.
+    /// The same for the surface and for a fit.
     Segment(SegmentFile),
     Filter(FilterFile),
     /// Asks for a path to open.
@@ -67,14 +67,14 @@ enum Run {
 
 struct Entry {
     name: String,
-    /// By what else it is found.
+    /// Synonyms by which it is found.
     also: &'static str,
     key: &'static str,
     run: Run,
 }
 
-/// How well a name fits what was typed: all its letters in their order; the more of them begin a word
-/// or follow the one before, the better. `None`: it does not.
+/// How well a name matches the typed letters: all of them in their order; the more of them begin a word or follow the
+/// letter before, the better. `None`: no match.
 pub fn fit(name: &str, typed: &str) -> Option<i32> {
     let lower = |text: &str| -> Vec<char> { text.chars().flat_map(char::to_lowercase).collect() };
     let (name, typed) = (lower(name), lower(typed));
@@ -83,7 +83,7 @@ pub fn fit(name: &str, typed: &str) -> Option<i32> {
         return None;
     }
     let starts = |i: usize| i == 0 || !name[i - 1].is_alphanumeric();
-    // The best score of the first letters of `wanted` that ends at each letter of `name`.
+    // The best score of the first letters of `requested` that ends at each letter of `name`.
     let mut best: Vec<Option<i32>> = Vec::new();
     for (n, &letter) in requested.iter().enumerate() {
         let mut so_far: Option<i32> = None;
@@ -108,12 +108,12 @@ pub fn fit(name: &str, typed: &str) -> Option<i32> {
     if requested.is_empty() {
         return Some(0);
     }
-    // Of two that fit alike the shorter is meant.
+    // The shorter of two equal matches wins.
     let score = best.into_iter().flatten().max()?;
     Some(16 * score - (name.len() as i32).min(64))
 }
 
-/// By its name, or else by one of the words it is found by, after all that are called so.
+/// Matches the name, or else one of the synonyms, which rank below all names.
 fn fits(entry: &Entry, typed: &str) -> Option<i32> {
     const ALSO: i32 = 64;
     let also = || {
@@ -123,7 +123,7 @@ fn fits(entry: &Entry, typed: &str) -> Option<i32> {
     fit(&entry.name, typed).or_else(|| also().filter(|_| !entry.also.is_empty()))
 }
 
-/// What fits, best first.
+/// The matches, best first.
 fn found(state: &State, typed: &str) -> Vec<Entry> {
     let scored = entries(state).into_iter();
     let mut scored: Vec<(i32, Entry)> = scored
@@ -131,7 +131,7 @@ fn found(state: &State, typed: &str) -> Vec<Entry> {
         .collect();
     let requested = typed.trim().to_lowercase();
     if !requested.is_empty() {
-        // Scattered letters are for those who remember them, not beside what is called so.
+        // Scattered letters match only if no name or synonym contains the typed text.
         let called = |entry: &Entry| {
             let name = entry.name.to_lowercase();
             name.contains(&requested) || entry.also.contains(&requested)
@@ -144,7 +144,7 @@ fn found(state: &State, typed: &str) -> Vec<Entry> {
     scored.into_iter().map(|(_, entry)| entry).collect()
 }
 
-/// Names and keys of all that can be found, as they are shown.
+/// Names and keys of all matches, as displayed.
 pub fn names(state: &State, typed: &str) -> Vec<String> {
     found(state, typed).into_iter().map(|e| e.name).collect()
 }
@@ -178,7 +178,7 @@ pub fn show(ui: &Ui, window: Rect, state: &State, memory: &mut Memory, actions: 
             .inner_margin(Margin::same(8));
         frame.show(ui, |ui| {
             ui.set_width(WIDTH.min(window.width() - 40.0));
-            // A slow frame may hold a whole word and its Enter: what was typed comes first.
+            // A slow frame may contain a whole word and its Enter: the typed text comes first.
             let before = palette.text.clone();
             field(ui, &mut palette);
             if !palette.settled && palette.text == before {
@@ -216,14 +216,14 @@ fn field_id() -> egui::Id {
     egui::Id::unique("palette text")
 }
 
-/// Gives the keyboard focus to the palette before it is first shown; until then the widget with the focus would take
-/// the keys.
+/// Gives the keyboard focus to the palette before it is first shown; until then the focused widget would receive the
+/// keys.
 pub fn focus_field(ui: &Ui) {
     ui.memory_mut(|m| m.request_focus(field_id()));
 }
 
-/// What was typed in the frame that opens the palette: egui shows a new area without letting anything
-/// in it listen.
+/// The letters typed in the frame that opens the palette: egui shows a new area without letting anything in it receive
+/// input.
 fn first_letters(ui: &Ui) -> String {
     let text = |event: &Event| match event {
         Event::Text(text) => Some(text.clone()),
@@ -236,7 +236,7 @@ fn field(ui: &mut Ui, palette: &mut Palette) {
     let (rect, _) = ui.allocate_exact_size(vec2(ui.available_width(), FIELD), Sense::hover());
     let before = palette.text.clone();
     let id = field_id();
-    // It has the keys as long as it is there, and those of its first frame.
+    // The field has the keyboard while it exists, including the keys of its first frame.
     ui.memory_mut(|m| m.request_focus(id));
     let edit = TextEdit::singleline(&mut palette.text)
         .id(id)
@@ -248,7 +248,7 @@ fn field(ui: &mut Ui, palette: &mut Palette) {
     let inner = rect.shrink2(vec2(8.0, 7.0));
     let mut child = ui.new_child(egui::UiBuilder::new().max_rect(inner));
     let response = child.add(edit).accessible_name("What do you want to do?");
-    // Enter would take the focus away.
+    // Enter would remove the focus.
     response.request_focus();
     if palette.text != before {
         (palette.chosen, palette.top) = (0, 0);

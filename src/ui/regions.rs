@@ -17,7 +17,7 @@ use crate::state::{
 use egui::{Color32, Rect, Sense, Ui, WidgetInfo, pos2, vec2};
 use std::sync::Arc;
 
-/// Keys that take a tool into the hand.
+/// Keys that activate a tool.
 pub const KEYS: [(Role, &str); 5] = [
     (Role::Seed, "S"),
     (Role::Target, "T"),
@@ -53,7 +53,7 @@ pub fn show(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<A
     list(ui, state, (&shown, &several), memory, actions);
 }
 
-/// Only the rows in sight: hundreds of regions cost no more than a few.
+/// Only the visible rows: hundreds of regions cost no more than a few.
 fn list(
     ui: &mut Ui,
     state: &State,
@@ -81,7 +81,7 @@ fn list(
             actions,
         );
     }
-    // What was selected elsewhere comes into sight.
+    // A region selected elsewhere scrolls into sight.
     let selected = state.session.selected_region;
     if selected != memory.shown_region {
         memory.shown_region = selected;
@@ -90,7 +90,7 @@ fn list(
             ui.scroll_to_rect(row, None);
         }
     }
-    // Between those that are found others may lie.
+    // Others may lie between the matches.
     if regions.len() == state.document.regions.len() {
         sort_by_drag(ui, state, all, actions);
     }
@@ -98,7 +98,7 @@ fn list(
 
 /// Dragging a row moves its region; a line shows where to.
 fn sort_by_drag(ui: &mut Ui, state: &State, all: Rect, actions: &mut Vec<Action>) {
-    /// So near to the end of what is seen the list scrolls, points.
+    /// Distance from the end of the visible list within which it scrolls, points.
     const EDGE: f32 = 24.0;
     let ctx = ui.ctx().clone();
     let Some(dragged) = ctx.dragged_id().or(ctx.drag_stopped_id()) else {
@@ -214,7 +214,7 @@ pub fn add_menu(
             cube,
         }))),
         Some(Add::Draw(tool)) => {
-            // What is added is a region of its own.
+            // Drawing from this menu starts a new region.
             actions.push(Action::View(ViewAction::SetTool(tool)));
             let role = next_role(state);
             actions.push(Action::Region(RegionAction::DrawInto {
@@ -233,7 +233,7 @@ pub fn add_menu(
     }
 }
 
-/// A region of what is above a threshold, which a panel then moves.
+/// A region of the values above a threshold, which a panel then adjusts.
 pub fn from_threshold(state: &State, memory: &mut Memory, actions: &mut Vec<Action>) {
     actions.push(Action::View(ViewAction::SetTool(Tool::Threshold)));
     if let Some((layer, volume)) = measured::image(&state.document) {
@@ -243,13 +243,13 @@ pub fn from_threshold(state: &State, memory: &mut Memory, actions: &mut Vec<Acti
     }
 }
 
-/// A mask as a seed, or as a target where there is a seed.
+/// Turns a mask into a seed, or into a target if there is a seed.
 pub fn from_layer(state: &State, layer: LayerId) -> Action {
     let role = next_role(state);
     Action::Region(RegionAction::FromLayer { layer, role })
 }
 
-/// The image that is likeliest one: known as a label map, else one of one volume, else any.
+/// The most likely label map: an image known as one, else one with a single volume, else any.
 pub fn label_map(state: &State) -> Option<LayerId> {
     let layers = || {
         state
@@ -295,7 +295,7 @@ pub fn menu_rows(
     chosen
 }
 
-/// A seed first, then where its streamlines are to go.
+/// A seed first, then its targets.
 fn next_role(state: &State) -> Role {
     let seeded = state.document.regions.iter().any(|r| r.role == Role::Seed);
     if seeded { Role::Target } else { Role::Seed }
@@ -357,7 +357,7 @@ fn row(
         p.t3,
     );
     let menu_right = (size_at.left() - 8.0).min(rest.right() - 50.0);
-    // Hundreds from a label map have no role: their names have its place.
+    // Hundreds from a label map have no role: their names take its place.
     let word = match region.role {
         Role::Region => 0.0,
         role => paint::width(ui, role.name(), theme::regular(size::LABEL)),
@@ -399,7 +399,7 @@ fn row(
         let modifiers = ui.input(|i| i.modifiers);
         let now = (shown, state.session.selected_region);
         let selected = memory.regions.click(now, region.id, modifiers);
-        // It is in sight already.
+        // It is already in sight.
         memory.shown_region = selected;
         actions.push(Action::Region(RegionAction::Select(selected)));
     }
@@ -542,7 +542,7 @@ pub fn export(state: &State, memory: &mut Memory, region: &Region) {
     memory.files.type_path(purpose, Place::Middle, &text);
 }
 
-/// Asks where to write all regions: one label map, or a mask each.
+/// Asks where to write all regions: as one label map, or as one mask each.
 pub fn export_all(state: &State, memory: &mut Memory, as_labels: bool) {
     let names = state.document.regions.iter().map(|r| r.name.clone());
     let purpose = PathPurpose::Regions {

@@ -1,4 +1,4 @@
-//! The question for files that a session refers to and that are gone, or not what they were.
+//! The question about files of a session that are missing or have changed.
 
 use super::files::{PathPurpose, Place};
 use super::theme::{self, size};
@@ -22,7 +22,7 @@ pub fn show(ui: &Ui, state: &State, memory: &mut Memory, actions: &mut Vec<Actio
     let close = leaving::modal(ui, "relocate", width, |ui| {
         contents(ui, opening, searching, window.y, memory, actions);
     });
-    // A click beside it would forget what was pointed to.
+    // A click outside would discard the files chosen so far.
     if close && ui.input(|i| i.key_pressed(Key::Escape)) {
         actions.push(Action::Session(SessionAction::CancelOpening));
     }
@@ -119,7 +119,7 @@ fn row(
         (true, None) => p.warning,
         (true, Some(_)) => p.t2,
     };
-    // Whatever was taken for it.
+    // The file's own name, whichever file replaces it.
     let name = found.entry.name();
     let width = ui.available_width();
     let line = |ui: &mut Ui| ui.allocate_exact_size(vec2(width, 18.0), Sense::hover());
@@ -183,7 +183,7 @@ fn row(
     });
 }
 
-/// A path that fits into a width: what is left out is in its middle, so that the name stays.
+/// Shortens a path in the middle to fit a width, so that the name stays.
 fn in_the_middle(ui: &Ui, path: &str, font: &FontId, width: f32) -> String {
     let fits = |text: &str| paint::width(ui, text, font.clone()) <= width;
     if fits(path) {
@@ -191,7 +191,7 @@ fn in_the_middle(ui: &Ui, path: &str, font: &FontId, width: f32) -> String {
     }
     let letters: Vec<char> = path.chars().collect();
     let cut = |kept: usize| -> String {
-        // The end says more than the beginning.
+        // The end is more informative than the beginning.
         let first = kept / 3;
         let (begin, end) = (
             &letters[..first],

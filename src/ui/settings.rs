@@ -1,5 +1,4 @@
-//! What holds for all documents: looks, hands, where and with how much memory jobs run, and what
-//! streamlines start with.
+//! Settings for all documents: appearance, mouse, the device and memory of jobs, and the defaults of streamlines.
 
 use super::forms::display::{segment_row, select_row};
 use super::forms::walk;
@@ -16,7 +15,7 @@ use egui::{Key, ScrollArea, Ui};
 const WIDTH: f32 = 460.0;
 /// Height of all rows.
 const CONTENTS: f32 = 548.0;
-/// Where the memory limit starts when it is switched on, GB.
+/// Initial memory limit when it is switched on, GB.
 const USUAL_GB: f64 = 8.0;
 
 pub fn show(ui: &Ui, state: &State, memory: &mut Memory, actions: &mut Vec<Action>) {
@@ -31,14 +30,14 @@ pub fn show(ui: &Ui, state: &State, memory: &mut Memory, actions: &mut Vec<Actio
         let (rect, _) = ui.allocate_exact_size(egui::vec2(WIDTH, 26.0), egui::Sense::hover());
         let p = theme::palette(ui.style());
         let title = theme::semibold(size::BODY);
-        // Over the titles of the blocks, which keep an inset of their own.
+        // Aligned with the titles of the blocks, which have an inset of their own.
         let place = super::widgets::paint::inset(rect, theme::space::INSET, 0.0);
         super::widgets::paint::left(ui.painter(), place, "Settings", title, p.t1);
         let cross = IconButton::new(icons::CLOSE, "Close settings").hint("Close (Esc)");
         closes = cross.show_right(ui, rect).clicked();
         ScrollArea::vertical()
             .max_height(height)
-            // A new window is low: the sheet opens as high as it needs.
+            // A new window is low: the sheet opens as high as its content requires.
             .min_scrolled_height(height.min(CONTENTS))
             .show(ui, |ui| contents(ui, state, actions));
     });
@@ -49,7 +48,7 @@ pub fn show(ui: &Ui, state: &State, memory: &mut Memory, actions: &mut Vec<Actio
     }
 }
 
-/// Remembers the size of everything, by whatever it was changed.
+/// Stores the interface size, however it was changed.
 pub fn follow_size(ui: &Ui, state: &State, actions: &mut Vec<Action>) {
     let (now, settings) = (ui.ctx().zoom_factor(), &state.session.settings);
     if now != settings.zoom.unwrap_or(1.0) {
@@ -117,7 +116,7 @@ fn contents(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
     }
 }
 
-/// Size of everything: the window remembers it, as it does with Ctrl + plus and minus.
+/// Interface size: the window stores it, as after Ctrl + plus and minus.
 fn scale(ui: &mut Ui) {
     const FACTORS: [f32; 5] = [0.8, 1.0, 1.25, 1.5, 2.0];
     let text = ["80 %", "100 %", "125 %", "150 %", "200 %"];
@@ -174,7 +173,7 @@ fn paths(ui: &mut Ui, now: &Paths, default_value: &Paths, changed: &mut Paths) {
     walk::length(ui, &now, &default_value, set);
 }
 
-/// Opens the sheet, with the cards that there are.
+/// Opens the sheet, with the available graphics cards.
 pub fn open(memory: &mut Memory, actions: &mut Vec<Action>) {
     memory.settings = true;
     actions.push(Action::Device(DeviceAction::FindCards));

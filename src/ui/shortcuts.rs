@@ -11,11 +11,11 @@ use egui::{
     WidgetInfo, pos2, vec2,
 };
 
-/// What these two do is a setting.
+/// The effects of these two buttons are a setting.
 const LEFT: &str = "Move the crosshair";
 const RIGHT: &str = "Window and level";
 
-/// What a row says for the mouse that is set.
+/// Text of a row for the mouse setting in use.
 fn said(what: &'static str, mouse: Mouse) -> &'static str {
     match (what, mouse) {
         (LEFT, Mouse::Slicer) => "Crosshair; drag: window, level",
@@ -120,15 +120,15 @@ const GROUPS: [[Group; 2]; 3] = [
     ],
 ];
 
-/// Where there is room for it.
+/// Width of a column if there is space.
 const COLUMN: f32 = 326.0;
-/// Narrower no column shows its words: there are fewer then, one below the other.
+/// A narrower column would cut its text: there are fewer columns, one below the other.
 const NARROWEST: f32 = 284.0;
 const KEY: f32 = 134.0;
 const TITLE: f32 = 34.0;
 const HEAD: f32 = 30.0;
 const FOOT: f32 = 46.0;
-/// From the sheet's rim to that of the window, and to what is in it.
+/// From the sheet's edge to that of the window, and to its content.
 const AROUND: f32 = 64.0;
 const ROW: f32 = 22.0;
 
@@ -150,7 +150,7 @@ pub fn show(ui: &Ui, window: Rect, state: &State, memory: &mut Memory, actions: 
     });
     let elsewhere = response.response.clicked_elsewhere();
     if elsewhere && ui.input(|i| i.pointer.primary_clicked()) && memory.help.keys {
-        // The click that opened the sheet is not a click beside it.
+        // The click that opened the sheet does not count as a click outside.
         let fresh = ui.data_mut(|d| {
             std::mem::replace(
                 d.get_temp_mut_or(response.response.id.with("shown"), false),
@@ -210,7 +210,7 @@ fn contents(
     let seen = highest.min(room.y - HEAD - FOOT);
     ScrollArea::vertical()
         .max_height(seen)
-        // A new window is low: the sheet opens as high as it needs.
+        // A new window is low: the sheet opens as high as its content requires.
         .min_scrolled_height(seen)
         .show(ui, |ui| {
             let (rect, _) = ui.allocate_exact_size(vec2(width, highest), Sense::hover());

@@ -1,4 +1,4 @@
-//! The guide: one note at a time, which advances by itself when its act is done.
+//! The tour: one note at a time, which advances by itself when its action is done.
 
 use super::files::{PathPurpose, Place, suggestion};
 use super::widgets::note::{Note, NoteResponse};
@@ -45,19 +45,19 @@ pub fn show(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<A
     }
 }
 
-/// What the task makes of a seed and a target.
+/// The result that the task computes from a seed and a target.
 #[derive(Clone, Copy)]
 enum Subject {
     Streamlines,
     Rays,
     Pathway,
-    /// Streamlines to be weighed.
+    /// Streamlines to fit weights to.
     Weights,
-    /// There are none to be weighed.
+    /// There are no streamlines to fit.
     NoStreamlines,
-    /// Their fit runs.
+    /// The fit is running.
     Fit,
-    /// Its weights are there.
+    /// The fit has weights.
     Weighed,
 }
 
@@ -88,13 +88,13 @@ impl Subject {
     }
 }
 
-/// Whether there is something to weigh: a layer, or the live ones.
+/// Whether there are streamlines to fit: a layer, or the live ones.
 fn has_streamlines(state: &State) -> bool {
     let live = state.final_live();
     state.document.filtered().is_some() || live.is_some_and(|l| !l.output.kept.is_empty())
 }
 
-/// Two lines in a narrow panel: no step is higher than another.
+/// At most two lines in a narrow panel, so that all steps have one height.
 fn text(step: TourStep, subject: Subject) -> &'static str {
     use Subject::{Fit, NoStreamlines, Pathway, Rays, Streamlines, Weighed, Weights};
     match (step, subject) {
@@ -177,14 +177,14 @@ fn word(step: TourStep, subject: Subject) -> &'static str {
         TourStep::Weigh if matches!(subject, Subject::Weights) => "Run the fit",
         TourStep::Weigh if matches!(subject, Subject::Weighed) => "Cut the lower half",
         TourStep::Weigh if matches!(subject, Subject::NoStreamlines) => "Track whole brain",
-        // There is nothing to do but wait.
+        // The user can only wait.
         TourStep::Weigh if matches!(subject, Subject::Fit) => "",
         TourStep::Weigh => "Weigh streamlines",
         TourStep::Save => "Export…",
     }
 }
 
-/// The button does the step's act, or puts the tool for it into the hand.
+/// The button performs the step's action, or activates its tool.
 fn act(step: TourStep, state: &State, memory: &mut Memory, actions: &mut Vec<Action>) {
     let tool = |role| Action::View(ViewAction::SetTool(Tool::Place { role, cube: false }));
     match step {

@@ -1,4 +1,4 @@
-//! The question whom to open of a folder with several subjects or sessions.
+//! The question which visit to open from a folder with several subjects or sessions.
 
 use super::theme::{self, size, space};
 use super::widgets::button::Button;
@@ -8,17 +8,17 @@ use crate::state::{Action, FilesAction, Folder, State, Visit};
 use egui::{Key, ScrollArea, Sense, Ui, pos2, vec2};
 
 const WIDTH: f32 = 480.0;
-/// From this many on a field helps to find one.
+/// From this number on, a search field is shown.
 const MANY: usize = 12;
 
-/// The field's text, and what the folder's visits are.
+/// The field's text, and the folder's visits.
 #[derive(Default)]
 pub struct Cache {
     of: Option<std::path::PathBuf>,
-    /// With what there is of each.
+    /// Each with a list of its images.
     visits: Vec<(Visit, String)>,
     text: String,
-    /// Of those shown, the one that the arrows are at and Enter takes.
+    /// The one of the shown visits that the arrows have reached and Enter opens.
     at: usize,
 }
 

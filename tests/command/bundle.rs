@@ -1,5 +1,5 @@
-//! Streamlines of a layer in the window's state: filtered, chosen, deleted, kept, measured; and the same
-//! after a session was saved and opened.
+//! Streamlines of a layer in the window's state: filtered, selected, deleted, kept, measured; and the same after saving
+//! and opening a session.
 
 mod apart;
 mod commands;
@@ -65,7 +65,7 @@ fn write(path: &Path, count: usize) {
     streamlines::save(path, &lines(count), "test", &Control::new()).unwrap();
 }
 
-/// An image that is y, and one of labels: 3 below x = 5, 8 above x = 35.
+/// An image whose values are y, and a label map: 3 below x = 5, 8 above x = 35.
 fn images(folder: &Path) {
     let grid =
         Arc::new(Grid::axis_aligned([41, 60, 3], DVec3::ONE, DVec3::new(0.0, 0.0, -1.0)).unwrap());
@@ -121,7 +121,7 @@ impl Desk {
         });
     }
 
-    /// What the filter leaves, as it is drawn.
+    /// The streamlines that the rules keep, as drawn.
     fn shown(&self) -> Vec<usize> {
         let sifted = self.window.state.sifted(self.layer("all")).unwrap();
         let rows = rows(&sifted.shown);
@@ -167,7 +167,7 @@ fn by_image() {
             ..limit(y.clone(), Some(5.0), Some(9.0))
         };
         desk.sieve(StreamlineRules::new(all).limited(limit));
-        // The image is 0.5 more than y, and the same along each of them.
+        // The image is y + 0.5, and constant along each of them.
         assert_eq!(desk.shown(), (5..=8).collect::<Vec<_>>(), "{counting:?}");
         desk.act(BundleAction::Keep);
         let kept = desk.window.state.document.layers.last().unwrap().clone();
@@ -220,7 +220,7 @@ fn filters() {
     assert_eq!(desk.shown().len(), 47);
     desk.sieve(state.clone().using(id, Role::Include, RegionRule::Nothing));
     assert_eq!(desk.shown().len(), 50);
-    // Values, and means of an image; by lot; and what fails.
+    // Values, and means of an image; a random number of streamlines; and rules that fail.
     let by_weight = base.clone().using(id, Role::Include, RegionRule::Nothing);
     let by_weight = by_weight.limited(limit(weight(), Some(5.0), Some(20.0)));
     desk.sieve(by_weight.clone());
@@ -240,7 +240,7 @@ fn filters() {
     });
     let four = desk.shown();
     assert_eq!(four.len(), 4);
-    // One step back and forth each.
+    // One undo and one redo each.
     desk.window.act(Action::Undo);
     assert_eq!(desk.shown().len(), 44);
     desk.window.act(Action::Redo);
@@ -316,12 +316,12 @@ fn table() {
     assert_eq!(lines, [3, 4, 6, 7]);
     let (_, drawn) = desk.window.state.session.bundle.extract.shown().unwrap();
     assert_eq!(rows(drawn), [3, 4, 6, 7]);
-    // All means all that the filter leaves.
+    // All means all that the rules keep.
     desk.act(BundleAction::ChooseAll);
     assert_eq!(chosen(&desk), 20);
     desk.act(BundleAction::ChooseOthers);
     assert_eq!(chosen(&desk), 0);
-    // Delete without any chosen says so, and takes nothing else away: no step is there to be undone.
+    // Delete without a selection says so and removes nothing: there is no step to undo.
     let step = desk.window.state.history.undo_label().map(str::to_owned);
     desk.act(BundleAction::DeleteChosen);
     assert_eq!(desk.window.state.history.undo_label(), step.as_deref());
@@ -329,7 +329,7 @@ fn table() {
         desk.window.state.session.status,
         "No streamlines are chosen"
     );
-    // A layer that comes back has its rows again, sorted and filtered as before.
+    // A layer that returns has its rows again, sorted and filtered as before.
     desk.act(BundleAction::Sort(TableView {
         by: Some(weight()),
         descending: true,
@@ -377,7 +377,7 @@ fn deletes() {
     desk.act(BundleAction::DeleteChosen);
     assert_eq!(desk.rows("all"), (2..19).collect::<Vec<_>>());
     assert!(desk.window.state.chosen().is_none());
-    // Numbers are those of what is left.
+    // Numbers refer to the remaining streamlines.
     desk.act(choose(&[0]));
     desk.act(BundleAction::DeleteChosen);
     assert_eq!(desk.rows("all"), (3..19).collect::<Vec<_>>());
@@ -448,10 +448,10 @@ fn clicks() {
     assert_eq!(chosen(&desk), [7, 9]);
     desk.act(pick(DVec2::new(123.0, 91.0), How::Toggle));
     assert_eq!(chosen(&desk), [7]);
-    // Beside all of them a click chooses none.
+    // A click outside all of them selects none.
     desk.act(pick(DVec2::new(123.0, -30.0), How::Replace));
     assert_eq!(chosen(&desk), [] as [usize; 0]);
-    // What the filter hides is not there for the mouse.
+    // Streamlines hidden by the rules cannot be picked.
     desk.sieve(StreamlineRules::new(all).limited(limit(weight(), Some(10.0), None)));
     desk.act(pick(DVec2::new(123.0, 73.0), How::Replace));
     assert_eq!(chosen(&desk), [] as [usize; 0]);
@@ -484,7 +484,7 @@ fn looks() {
         found.profile.tracks[0].mean[5]
     };
     assert!((mean(&desk) - 6.0).abs() < 1e-5);
-    // It is of what the filter leaves.
+    // It uses only the streamlines that the rules keep.
     desk.sieve(StreamlineRules::new(all).limited(limit(weight(), None, Some(1.0))));
     assert!((mean(&desk) - 1.0).abs() < 1e-5);
     let path = desk.folder.path().join("p.csv");
@@ -592,6 +592,6 @@ fn memory() {
         desk.window.act(Action::Undo);
         steps += 1;
     }
-    // Small ones all come back.
+    // All small steps are restored.
     assert_eq!((steps, desk.rows("all").len()), (30, 60));
 }

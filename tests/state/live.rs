@@ -1,4 +1,4 @@
-//! Results that follow the controls: what is computed when, and what is shown meanwhile.
+//! Results that follow the controls: which are computed when, and which are shown meanwhile.
 
 use crate::support::test;
 use arcuate::state::core::live::{Detail, Live, LiveKey, Order, Pace, Standing};
@@ -14,7 +14,7 @@ pub fn tests() -> Vec<Trial> {
     ]
 }
 
-/// A value of a control, of a method: results of one method never stand in for those of another.
+/// A value of a control, of a method: results of one method never replace those of another.
 #[derive(Clone, Copy, PartialEq, Debug)]
 struct Key(u32, char);
 
@@ -31,11 +31,11 @@ const A: Key = Key(1, 'm');
 const B: Key = Key(2, 'm');
 const OTHER: Key = Key(3, 'n');
 
-/// What happens to a result, one after the other.
+/// The events of a result, in sequence.
 enum Step {
-    /// The state changed: this is wanted, while the control moves or not; and what is ordered.
+    /// The state changed: this key is requested, while the control moves or not; and the resulting order.
     Follow(Option<Key>, bool, Order<Key>),
-    /// A result comes, after this many ms of work, while this is wanted; and whether it is shown.
+    /// A result arrives, after this many ms of work, while this key is requested; and whether it is shown.
     Done(Key, Detail, f64, Option<Key>, bool),
     Fail,
 }
@@ -45,7 +45,7 @@ const fn start(key: Key, detail: Detail) -> Order<Key> {
     Order::Start(key, detail)
 }
 
-/// Rows: a name, the pace, and what happens.
+/// Rows: a name, the order of results, and the events.
 fn scheduling() {
     const DRAG: bool = true;
     const REST: bool = false;
@@ -213,8 +213,8 @@ fn scheduling() {
     }
 }
 
-/// A thousand moves, one every few ms, with results that take their time: at least one is shown in every two
-/// durations of a coarse one, none of them is cancelled, and the full one of the last value comes at the end.
+/// A thousand moves, one every few ms, with slow results: at least one is shown in every two durations of a coarse one,
+/// none of them is cancelled, and the full one of the last value comes at the end.
 fn drags() {
     for (coarse_ms, full_ms, move_ms) in [
         (7, 2000, 1),
@@ -226,7 +226,7 @@ fn drags() {
     ] {
         let of = format!("coarse {coarse_ms} ms, full {full_ms} ms, a move every {move_ms} ms");
         let mut live = Live::<Key, u64>::default();
-        // The job that runs: its end, its key, its detail.
+        // The running job: its end, its key, its detail.
         let mut job: Option<(u64, Key, Detail)> = None;
         let (mut replaced_coarse, mut shown_at) = (0, vec![0]);
         let mut requested = Key(0, 'm');
@@ -254,7 +254,7 @@ fn drags() {
         }
         assert_eq!(replaced_coarse, 0, "{of}");
         shown_at.push(end);
-        // Where moves come more slowly than coarse results, there is one for each move.
+        // Where moves come more slowly than coarse results, each move has one.
         let longest = 2 * coarse_ms.max(move_ms) + 1;
         for pair in shown_at.windows(2) {
             assert!(
@@ -269,7 +269,7 @@ fn drags() {
     }
 }
 
-/// The latest full result wins, in whatever order results come.
+/// The latest full result wins, in whatever order results arrive.
 fn late() {
     let mut live = Live::<Key, &str>::default();
     live.follow(Some(&A), false, CoarseFirst);
@@ -279,14 +279,14 @@ fn late() {
     assert!(!live.done(A, Full, "older", 500.0, Some(&B)));
     assert_eq!(live.final_value(Some(&B)), Some(&"full"));
     assert_eq!(live.final_value(Some(&A)), None);
-    // What was replaced is no newer than what is shown.
+    // A replaced result is no newer than the shown one.
     let next = Key(9, 'm');
     live.follow(Some(&next), false, CoarseFirst);
     assert!(!live.done(A, Full, "older", 500.0, Some(&next)));
     assert_eq!(live.shown(), Some((&B, &"full")));
 }
 
-/// A failure stands until the key changes, or until somebody wants another try.
+/// A failure stands until the key changes, or until the user requests another attempt.
 fn failures() {
     let mut live = Live::<Key, ()>::default();
     live.follow(Some(&A), false, Newest);
@@ -295,7 +295,7 @@ fn failures() {
     assert_eq!(live.standing(Some(&A)), Standing::Failed);
     live.retry();
     assert_eq!(live.follow(Some(&A), false, Newest), start(A, Full));
-    // One that was stopped for something else has not failed.
+    // A job stopped for another has not failed.
     live.stop();
     assert_eq!(live.follow(Some(&A), false, Newest), start(A, Full));
     // Without a job nothing can fail.

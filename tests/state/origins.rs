@@ -1,4 +1,4 @@
-//! The table that says where layers come from.
+//! The table of the origins of layers.
 
 use crate::support::test;
 use arcuate::data::axis_change::AxisChange;
@@ -47,7 +47,7 @@ fn equal() {
     assert_ne!(a, b);
     assert_eq!(origins.add(file("a.trk")), a);
     assert_eq!(*origins.get(b), file("b.trk"));
-    // Steps are parts of it.
+    // Edits are part of it.
     let keep = |marks: &[bool]| [Edit::Keep(Runs::new(marks))];
     let first = origins.edited(a, &keep(&[true, false]));
     assert_eq!(origins.edited(a, &keep(&[true, false])), first);
@@ -118,7 +118,7 @@ fn sources() {
             let scan = origins.scan(&source);
             assert_eq!(origins.source(scan), source);
             assert_eq!(origins.turn(scan), turn);
-            // However often it is turned, one turn is recorded.
+            // However often the table is turned, one change is recorded.
             let straight = origins.reoriented(scan, None);
             assert_eq!(origins.source(straight), *source.untouched().0);
         }
@@ -152,7 +152,7 @@ fn inputs() {
     assert_eq!(*origins.get(record.inputs()[0]), file("dwi.nii.gz"));
 }
 
-/// With a mask that was opened, and streamlines that were kept inside it.
+/// With an opened mask, and streamlines kept inside it.
 fn with_mask() -> (State, LayerId, LayerId) {
     let mut state = State::new(String::new());
     let grid = Grid::axis_aligned([4; 3], DVec3::ONE, DVec3::ZERO).expect("a grid");
@@ -230,7 +230,7 @@ fn undone() {
     assert_eq!((origin(&state), grid(&state)), (first, there));
     update(&mut state, Action::Redo);
     assert_eq!(origin(&state), moved);
-    // Back by hand, not by undo.
+    // Moved back by an action, not by undo.
     update(&mut state, shift(0.0));
     assert_eq!((origin(&state), grid(&state)), (first, there));
     let layer = state.document.layer(roi).expect("the mask");

@@ -1,4 +1,4 @@
-//! What is said about data sets that lie where they should not; silence about all others.
+//! Messages about misplaced data sets; silence about all others.
 
 use crate::support::made::Made;
 use crate::support::{Random, test};
@@ -60,7 +60,7 @@ fn said(items: &[(&str, What)]) -> Vec<String> {
     disagreements(&items)
 }
 
-/// Every disagreement names the two that a picture shows.
+/// Every disagreement names the two data sets that a picture shows.
 fn pairs() {
     let mut random = Random::fresh("pairs");
     let reference = grid(&mut random);
@@ -81,8 +81,8 @@ fn pairs() {
     assert_eq!(disagreements(&items), [found[0].sentence.clone()]);
 }
 
-/// Voxels that are stored from the other side lie where they lay: nothing is called wrong, and only left
-/// and right are worth a word. Axes that are exchanged are what FreeSurfer writes.
+/// Voxels stored from the other side keep their place: nothing is called wrong, and only left and right are mentioned.
+/// FreeSurfer writes exchanged axes.
 fn orders() {
     let shape = [40; 3];
     let last = 39.0;
@@ -114,7 +114,7 @@ fn orders() {
     }
 }
 
-/// A header whose two forms differ is told of with what differs, and the picture is of one data set.
+/// A header whose two forms differ is reported with the difference, and the picture shows one data set.
 fn forms() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let path = folder.path().join("a.nii");
@@ -230,7 +230,7 @@ fn shifts() {
             Grid::new([9; 3], scan.world_from_voxel, AffineSource::Pixdim).expect("regular");
         let found = said(&[("t1", What::Image(&unknown))]);
         assert!(found[0].contains("left and right are unknown"), "{found:?}");
-        // Moving it tells nothing of them; a file has it where it was moved to.
+        // Moving it reports nothing about them; a saved file contains the moved place.
         let by = DAffine3::from_translation(random.direction() * 30.0);
         let by = by * DAffine3::from_quat(random.rotation());
         let moved = unknown.moved(by).expect("regular");
@@ -259,7 +259,7 @@ fn streamlines() {
             ])
         };
         assert_eq!(all(&right), Vec::<String>::new());
-        // Without a mask the image's box is all that can be asked, and that is said.
+        // Without a mask only the image's box can be tested, and the message says so.
         let away: Vec<[f32; 3]> = right
             .points
             .iter()
@@ -295,7 +295,7 @@ fn streamlines() {
     }
 }
 
-/// Points in voxels that are known: this many of them are inside, of the first image and of each mask.
+/// Points in known voxels: this many of them are inside the first image and inside each mask.
 fn shares() {
     let mut random = Random::fresh("space shares");
     let grid = Arc::new(grid(&mut random));
@@ -308,7 +308,7 @@ fn shares() {
     let mut uniform = |low, high| DVec3::from_array([(); 3].map(|()| random.uniform(low, high)));
     let mut points = Vec::new();
     for _ in 0..all {
-        // Well within a voxel, of which some are beside the grid.
+        // Well within a voxel; some voxels are outside the grid.
         let voxel = (uniform(-0.1, 1.1) * shape).floor();
         if voxel.cmpge(DVec3::ZERO).all() && voxel.cmplt(shape).all() {
             in_grid += 1;

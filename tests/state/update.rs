@@ -1,5 +1,4 @@
-//! The state: every edit can be taken back, a drag is one step, coarse results are followed by full
-//! ones.
+//! The state: every edit can be undone, a drag is one step, coarse results are followed by full ones.
 
 mod backend;
 mod drags;
@@ -89,7 +88,7 @@ fn scan() -> (Volume, Gradients) {
     noisy_scan(0.0)
 }
 
-/// Noise of a standard deviation in the ball, whose signal without weighting is 1000.
+/// Noise with a standard deviation in the ball, whose signal without weighting is 1000.
 fn noisy_scan(noise: f64) -> (Volume, Gradients) {
     let grid =
         Grid::axis_aligned([24, 24, 24], DVec3::splat(2.0), DVec3::splat(-24.0)).expect("a grid");
@@ -152,7 +151,7 @@ fn file(path: &str, loaded: Loaded) -> Event {
     opened_event(1, opened_file(path, loaded))
 }
 
-/// The job of an only effect.
+/// The job of the only effect.
 fn only_job<J: Job>(effects: &[Effect]) -> Option<&J> {
     match effects {
         [effect] => effect.job(),
@@ -160,16 +159,16 @@ fn only_job<J: Job>(effects: &[Effect]) -> Option<&J> {
     }
 }
 
-/// Carries effects out at once, as the command line does; gives the requests that were made.
+/// Carries out effects at once, as the command line does; returns the requests that were made.
 struct Window {
     state: State,
     jobs: Jobs<State>,
-    /// The jobs that were submitted, and those of them that are requests still.
+    /// The submitted jobs, and those of them that are still requests.
     submitted: Vec<Box<dyn AnyJob<State>>>,
     requests: Vec<SessionRequest>,
-    /// Holds results back: what a window meets whose jobs take time. Nothing is filtered and cancels
-    /// come too late, so that every result that can be out of date is. Their jobs count as new until a test
-    /// makes them old, so the speed of this machine decides nothing.
+    /// Holds results back, as when a window's jobs take time. Nothing is skipped and cancellations come too late, so
+    /// every result that can be out of date is. Their jobs count as new until a test ages them, so the speed of this
+    /// machine decides nothing.
     holding: bool,
     held: Vec<Event>,
     cancelled: Vec<Slot>,
@@ -249,7 +248,7 @@ impl Window {
         }
     }
 
-    /// The jobs of one type that were submitted.
+    /// The submitted jobs of one type.
     fn jobs_of<J: Job>(&self) -> impl DoubleEndedIterator<Item = &J> {
         self.submitted.iter().filter_map(|job| job.job())
     }
@@ -267,7 +266,7 @@ impl Window {
         self.state.document.recipe_from(self.tensors().origin)
     }
 
-    /// Fits by the plainest method.
+    /// Fits with the plainest method.
     fn ordinary(&mut self) {
         let mut params = self.state.document.fit.clone();
         params.method = Method::Ols;
@@ -318,7 +317,7 @@ fn opening_asks_for_a_fit() {
     assert_eq!(shown, ["DEC"]);
 }
 
-/// What must come back, in words.
+/// The state to be restored, in words.
 fn picture(state: &State) -> String {
     let d = &state.document;
     let regions: Vec<String> = d.regions.iter().map(|r| format!("{r:?}")).collect();
@@ -491,7 +490,7 @@ fn dragging_is_coarse() {
     }));
     let live = window.state.session.live.as_ref().expect("a live result");
     assert!(live.coarse && live.seeds < full, "{} of {full}", live.seeds);
-    // Nothing coarse is kept or saved.
+    // No coarse result is kept or saved.
     window.act(Action::Track(TrackAction::Keep));
     window.act(Action::Track(TrackAction::Save {
         layer: None,
@@ -560,7 +559,7 @@ fn gradients_join_the_scan() {
     assert_eq!(gradients, &expected, "bval comes first");
 }
 
-/// Radiological: the patient's right is on the screen's left, in every view that shows it.
+/// Radiological: the patient's right is on the left of the screen, in every view that shows it.
 fn left_stays_left() {
     let mut state = State::new(String::new());
     let size = glam::DVec2::splat(400.0);

@@ -1,9 +1,9 @@
-//! What a window has painted, by its words.
+//! Texts painted by a window.
 
 use egui::Rect;
 use egui::epaint::{ClippedShape, Shape};
 
-/// Lines of text and where they are, cut to what they are in: each once, without the rim around it.
+/// Lines of text and their rectangles, clipped to their container: each once, without its outline.
 pub fn texts(shapes: &[ClippedShape]) -> Vec<(String, Rect)> {
     fn add(shape: &Shape, clip: Rect, found: &mut Vec<(String, Rect)>) {
         match shape {

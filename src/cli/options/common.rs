@@ -1,4 +1,4 @@
-//! Chance, and sessions.
+//! Options for random numbers and sessions.
 
 use super::whole;
 use std::path::PathBuf;

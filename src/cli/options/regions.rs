@@ -45,7 +45,7 @@ pub struct RegionOptions {
     pub terminate: Vec<ShapeSpec>,
 }
 
-/// A shape, its mask read from its file.
+/// The shape of an option, with its mask read from the file.
 pub fn shape(spec: &ShapeSpec) -> Result<Shape, Failure> {
     Ok(match spec {
         ShapeSpec::Sphere { centre, radius_mm } => Shape::Sphere {
@@ -61,7 +61,7 @@ pub fn shape(spec: &ShapeSpec) -> Result<Shape, Failure> {
 }
 
 impl RegionOptions {
-    /// Without seeds.
+    /// Regions without seeds.
     pub fn passing(passing: &PassingOptions) -> Self {
         Self {
             passing: passing.clone(),
@@ -94,7 +94,7 @@ impl RegionOptions {
         self.by_role().into_iter().flat_map(of_role).collect()
     }
 
-    /// The regions, masks read from their files; a mask may lie on any grid.
+    /// The regions, with masks read from their files; a mask may be on any grid.
     pub fn regions(&self) -> Result<Vec<Region>, Failure> {
         let mut regions = Vec::new();
         for (role, shapes) in self.by_role() {

@@ -9,17 +9,17 @@ use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 use std::sync::Arc;
 
-/// Names an origin in the table that a document shares with its undo steps and snapshots; 0: unknown.
+/// Identifies an origin in the table that a document shares with its undo steps and snapshots; 0: unknown.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug, Default)]
 pub struct OriginId(pub(in crate::state) usize);
 
-/// Names a layer for as long as the document lives.
+/// Identifies a layer for the lifetime of the document.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug, Serialize, Deserialize)]
 pub struct LayerId(pub u64);
 
 #[derive(Clone, Debug)]
 pub enum Content {
-    /// A diffusion scan; without gradients it can only be looked at.
+    /// A diffusion scan; without gradients it can only be displayed.
     Scan {
         dwi: Volume,
         gradients: Option<Arc<Gradients>>,
@@ -30,7 +30,7 @@ pub enum Content {
 }
 
 impl Content {
-    /// The image a scan or image layer shows.
+    /// The displayed image of a scan or image layer.
     pub fn volume(&self) -> Option<&Volume> {
         match self {
             Self::Scan { dwi, .. } => Some(dwi),
@@ -55,21 +55,21 @@ pub struct Layer {
     pub name: String,
     pub content: Content,
     pub display: Display,
-    /// Where it comes from, in the document's table.
+    /// Its origin, in the document's table.
     pub origin: OriginId,
-    /// The content where the file says, of a layer that was moved.
+    /// The content at the position of the file, for a layer that was moved.
     pub unmoved: Option<Content>,
     pub path: Option<PathBuf>,
-    /// After a value: `mm²/s`, or empty.
+    /// Unit after a value: `mm²/s`, or empty.
     pub unit: &'static str,
-    /// Multiplies a value before it is printed (1e3 for diffusivities shown as 10⁻³ mm²/s).
+    /// Factor applied to displayed values (1e3 for diffusivities displayed as 10⁻³ mm²/s).
     pub unit_scale: f32,
-    /// What reading it brought up, one sentence each.
+    /// Remarks from reading it, one sentence each.
     pub notes: Vec<String>,
 }
 
 impl Layer {
-    /// One that was made here.
+    /// A layer that was computed here.
     pub fn new(
         id: LayerId,
         name: String,
@@ -112,7 +112,7 @@ pub enum LayerAction {
     },
     /// Shows one image layer and hides the other images.
     ShowOnly(LayerId),
-    /// To another place in the list, counted from the bottom.
+    /// To another index in the list, counted from the bottom.
     Move {
         layer: LayerId,
         to: usize,

@@ -1,19 +1,19 @@
 //! Results that follow the controls: one scheduler decides what is computed now, and what is shown meanwhile.
 //!
-//! While a control moves, coarse work in flight is finished, since cancelling it at every move would show nothing
-//! during a drag. When the control rests, a full result replaces the coarse one. What failed is not tried again
-//! until what is requested changes.
+//! While a control moves, running coarse work is finished, since cancelling it at every move would show nothing during
+//! a drag. When the control rests, a full result replaces the coarse one. A failed result is not tried again until the
+//! key changes.
 
 use std::sync::Arc;
 
-/// A full result that takes less needs no coarse one before it, also at every move of a drag.
+/// A full result at most this slow needs no coarse one before it, even at every move of a drag.
 const QUICK_MS: f64 = 30.0;
-/// A full result that takes longer comes after a coarse one.
+/// A full result slower than this comes after a coarse one.
 const SLOW_MS: f64 = 300.0;
 
 /// All that a result depends on.
 pub trait LiveKey: Clone + PartialEq {
-    /// Whether a result of this key may be shown until that of `requested` is there.
+    /// Whether a result of this key may be shown until that of `requested` arrives.
     fn stands_in_for(&self, _wanted: &Self) -> bool {
         true
     }
@@ -28,9 +28,9 @@ pub enum Detail {
 /// How results follow a key that changes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Pace {
-    /// Full results alone; the running one is finished before the next starts.
+    /// Only full results; the running one is finished before the next starts.
     InTurn,
-    /// Full results alone; the newest replaces the running one.
+    /// Only full results; the newest replaces the running one.
     Newest,
     /// Coarse results while a control moves, and before a full one that takes long.
     CoarseFirst,
@@ -42,20 +42,20 @@ pub enum Order<K> {
     Nothing,
     /// Submit a job for this key; it replaces the running one.
     Start(K, Detail),
-    /// Stop the running job: nobody waits for its result.
+    /// Stop the running job: its result is no longer needed.
     Cancel,
 }
 
-/// How what is shown relates to what is requested.
+/// How the shown result relates to its key.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Standing {
     Empty,
     /// The result of the requested key, with less detail.
     Coarse,
-    /// The result of an earlier key; that of the requested one is on its way.
+    /// The result of an earlier key; that of the requested one is being computed.
     Updating,
     Final,
-    /// The result of an earlier key, and nothing is on its way.
+    /// The result of an earlier key, and nothing is being computed.
     Stale,
     Failed,
 }
@@ -72,11 +72,11 @@ struct Shown<K, V> {
 pub struct Live<K, V> {
     shown: Option<Shown<K, V>>,
     running: Option<(K, Detail)>,
-    /// Trying again would fail again.
+    /// The key that failed: another attempt would fail again.
     failed: Option<K>,
-    /// A coarse result failed: that is no failure, the full one is tried.
+    /// The key whose coarse result failed: the full one is tried.
     coarse_failed: Option<K>,
-    /// Time that the last full result took.
+    /// Duration of the last full result.
     full_ms: Option<f64>,
 }
 
@@ -108,7 +108,7 @@ impl<K: LiveKey, V> Live<K, V> {
         if have == Some(Detail::Full) {
             return match pace {
                 Pace::InTurn => Order::Nothing,
-                // It was asked for in between.
+                // Its result exists; the running job was requested in between.
                 Pace::Newest | Pace::CoarseFirst => self.cancel(),
             };
         }
@@ -153,7 +153,7 @@ impl<K: LiveKey, V> Live<K, V> {
         }
     }
 
-    /// The key to submit a job for, of results without coarse ones, whose running job is finished first.
+    /// The key to submit a job for, for results without coarse ones, whose running job is finished first.
     pub fn ask(&mut self, requested: Option<K>) -> Option<K> {
         match self.follow(requested.as_ref(), false, Pace::InTurn) {
             Order::Start(key, _) => Some(key),
@@ -161,7 +161,7 @@ impl<K: LiveKey, V> Live<K, V> {
         }
     }
 
-    /// A result is here; returns whether it is shown from now on.
+    /// Receives a result; returns whether it is now shown.
     pub fn done(
         &mut self,
         key: K,
@@ -183,7 +183,7 @@ impl<K: LiveKey, V> Live<K, V> {
         let is_better = match shown {
             // Late results of other keys, and coarse ones after the full one.
             Some(shown) => current && !(shown.detail == Detail::Full && detail == Detail::Coarse),
-            // A result that was replaced meanwhile is older than the one shown.
+            // A result replaced meanwhile is older than the one shown.
             None => current || was_running && key.stands_in_for(requested),
         };
         if is_better {
@@ -192,7 +192,7 @@ impl<K: LiveKey, V> Live<K, V> {
         is_better
     }
 
-    /// The result of the running job is here, of a job that brings no key; `None` where nobody waits for it.
+    /// Receives the result of the running job, which carries no key; `None` if it is no longer needed.
     pub fn finish(&mut self, value: V) -> Option<K> {
         let (key, detail) = self.running.take()?;
         let of = key.clone();
@@ -209,12 +209,12 @@ impl<K: LiveKey, V> Live<K, V> {
         }
     }
 
-    /// The running job was cancelled for something else: its key may be asked for again.
+    /// The running job was cancelled for another reason: its key may be requested again.
     pub fn stop(&mut self) {
         self.running = None;
     }
 
-    /// Lets a key that failed be tried again.
+    /// Permits another attempt for a key that failed.
     pub fn retry(&mut self) {
         (self.failed, self.coarse_failed) = (None, None);
     }
@@ -250,7 +250,7 @@ impl<K: LiveKey, V> Live<K, V> {
         }
     }
 
-    /// The full result of just this key.
+    /// The full result of exactly this key.
     pub fn final_value(&self, requested: Option<&K>) -> Option<&V> {
         let shown = self.shown.as_ref()?;
         let is_final = shown.detail == Detail::Full && requested == Some(&shown.key);
@@ -258,7 +258,7 @@ impl<K: LiveKey, V> Live<K, V> {
     }
 }
 
-/// Values that are the same only if they are the very same.
+/// Values that are equal only if they are the same allocation.
 #[derive(Debug)]
 pub struct SameArc<T>(pub Arc<[T]>);
 

@@ -1,4 +1,4 @@
-//! Types that all features build on; they know no feature.
+//! Types that all features build on and that depend on no feature.
 
 pub mod camera;
 pub(in crate::state) mod changes;

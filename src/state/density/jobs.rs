@@ -17,7 +17,7 @@ pub struct MapDensity {
     pub tractogram: Tractogram,
     pub on: On,
     pub params: Params,
-    /// The layer that the streamlines are of, and where it was moved; both come back with the map.
+    /// The layer of the streamlines, and its transform; both are returned with the map.
     pub layer: u64,
     pub by: DAffine3,
 }
@@ -29,7 +29,7 @@ pub struct Mapped {
     pub on: On,
     pub params: Params,
     pub output: Output,
-    /// The map to show.
+    /// The image to display.
     pub picture: Volume,
 }
 

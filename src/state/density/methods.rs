@@ -1,4 +1,4 @@
-//! What is said of density maps.
+//! The methods text of density maps.
 
 use crate::data::words::counted;
 use crate::solvers::density::{Measure, On};

@@ -1,4 +1,4 @@
-//! Density maps in a session: not the values, but what they are of.
+//! Density maps in a session: their inputs, not their values.
 
 use crate::data::{AffineSource, Grid};
 use crate::io::AffineReading;
@@ -17,7 +17,7 @@ pub struct Mapping {
     pub params: Params,
 }
 
-/// Far above any image: a damaged session asks for no memory.
+/// Far above any image, so that a damaged session does not request much memory.
 const MOST_VOXELS: usize = i32::MAX as usize;
 
 pub fn saved(map: &DensityMap, template: Option<usize>) -> SavedDensity {
@@ -57,7 +57,7 @@ pub fn grid_of(saved: &SavedGrid) -> Result<Arc<Grid>, String> {
         .ok_or_else(|| "The voxels of the map make no sense".to_owned())
 }
 
-/// The rows of a move; `None` for one that moves nothing.
+/// The rows of a transform; `None` for the identity.
 pub fn rows(by: DAffine3) -> Option<[f64; 12]> {
     match AffineReading::matrix(by) {
         AffineReading::Matrix(rows) if by != DAffine3::IDENTITY => Some(rows),

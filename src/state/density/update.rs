@@ -1,4 +1,4 @@
-//! Density maps: asking for one, and taking it in as a layer.
+//! Density maps: requesting one, and receiving it as a layer.
 
 use crate::data::appearance::ColourMap;
 use crate::data::words::counted;
@@ -17,7 +17,7 @@ use crate::state::{Document, Effect, State};
 use std::path::PathBuf;
 use std::sync::Arc;
 
-/// How many streamlines were sent for those of a layer, where that is known.
+/// Number of streamlines sent for those of a layer, if known.
 pub fn sent(document: &Document, layer: LayerId) -> Option<u64> {
     let made = document.made(layer)?;
     match &made.curves {
@@ -47,7 +47,7 @@ pub fn map(
         }
         kept::keep(state);
         let kept = state.session.selected_layer?;
-        // The live ones are there, and both would hide the map.
+        // The live ones are still shown, and both would hide the map.
         state
             .document
             .edit_layer(kept, |l| l.display.visible = false);
@@ -88,7 +88,7 @@ pub fn map(
     }));
 }
 
-/// The voxels of the scan, else of the first image, and their file.
+/// The voxels of the scan, else of the first image, and the file of that image.
 fn basis(document: &Document) -> Option<(Arc<crate::data::Grid>, Option<PathBuf>)> {
     let mut layers = document.scan().into_iter().chain(&document.layers);
     layers.find_map(|l| Some((l.content.volume()?.grid.clone(), l.path.clone())))
@@ -112,7 +112,7 @@ pub fn done(state: &mut State, mapped: Mapped) {
         Content::Tractogram(tractogram) => tractogram.grid.clone(),
         _ => None,
     };
-    // Streamlines that are made anew bring their grid; a file may not.
+    // Recomputed streamlines have their grid; a file may not.
     let template = match (grid, basis(&state.document)) {
         (Some(grid), Some((basis, path))) if own.as_ref() != Some(grid) && basis == *grid => path,
         _ => None,
@@ -140,13 +140,13 @@ pub fn done(state: &mut State, mapped: Mapped) {
             unit_scale,
             ..Layer::new(id, name, Content::Image(volume), display, origin)
         };
-        // Above the images, below the streamlines that it is of.
+        // Above the images, below its streamlines.
         document.layers.push(Arc::new(layer));
     });
     state.session.selected_layer = Some(id);
     state.session.selected_region = None;
     let output = &mapped.output;
-    // It lies under what it is of.
+    // It lies below its streamlines.
     let mut message = format!(
         "Mapped {}, under the streamlines",
         counted(output.voxels as usize, "voxel")
@@ -160,7 +160,7 @@ pub fn done(state: &mut State, mapped: Mapped) {
     state.session.status = message;
 }
 
-/// From the smallest value there is, so that what no streamline passes is transparent.
+/// From the smallest positive value, so that voxels without streamlines are transparent.
 fn display(volume: &crate::data::Volume, params: &Params) -> Display {
     if params.by_direction {
         return Display {

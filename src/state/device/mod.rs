@@ -1,4 +1,4 @@
-//! Where the program computes: the CPU or graphics cards.
+//! The devices that the program computes on: the CPU or graphics cards.
 
 pub(in crate::state) mod actions;
 pub mod jobs;

@@ -5,11 +5,11 @@ use crate::state::BackendKind;
 /// Where solvers run.
 #[derive(Clone, Debug)]
 pub enum DeviceAction {
-    /// Their list is about to be seen.
+    /// The list of graphics cards is about to be shown.
     FindCards,
-    /// Loads the kernels of graphics cards that were opened at the start.
+    /// Loads the kernels of graphics cards opened at the start.
     LoadKernels,
     Choose(BackendKind),
-    /// What a graphics card failed to do.
+    /// Runs on the CPU the jobs that failed on a graphics card.
     RunOnCpu,
 }

@@ -96,7 +96,7 @@ fn open(state: &mut State, paths: Vec<PathBuf>, effects: &mut Vec<Effect>) {
     }
 }
 
-/// Whether a name may be that of a colour table of labels.
+/// Whether a name may be that of a colour table for labels.
 fn is_colours(path: &Path) -> bool {
     let ending = path.extension().and_then(|e| e.to_str());
     let ending = ending.unwrap_or_default().to_lowercase();

@@ -1,4 +1,4 @@
-//! Files of layers: writing them, converting them.
+//! Files of layers: opening, writing and converting them.
 
 pub(in crate::state) mod actions;
 pub mod jobs;

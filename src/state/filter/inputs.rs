@@ -1,4 +1,4 @@
-//! What of a document a fit of weights is about.
+//! Inputs of a COMMIT fit in a document.
 
 use super::{
     ByWeight, DisplacedChoice, PreviousFit, Shown, WEIGHT, Weighed, WeightMap, WeightsKey,
@@ -15,11 +15,11 @@ use crate::state::recipes::is_own_mask;
 use crate::state::streamlines::{Column, Limit, RegionRule, StreamlineRules, lines_of};
 use std::sync::Arc;
 
-/// A scan, what was measured, and its gradients.
+/// A scan, its image, and its gradients.
 pub type Explained<'a> = (&'a Arc<Layer>, &'a Volume, Option<&'a Arc<Gradients>>);
 
 impl Document {
-    /// The streamlines that are filtered: the chosen, else the topmost visible ones, else the topmost.
+    /// The streamlines being filtered: the chosen, else the topmost visible, else the topmost.
     pub fn filtered(&self) -> Option<(&Arc<Layer>, &Tractogram)> {
         fn of(layer: &Arc<Layer>) -> Option<(&Arc<Layer>, &Tractogram)> {
             Some((layer, lines_of(layer)?))
@@ -32,7 +32,7 @@ impl Document {
             .or_else(|| layers().find_map(of))
     }
 
-    /// Whether weights can be fitted to a layer: a scan with gradients; numbers, for the density model.
+    /// Whether weights can be fitted to a layer: a scan with gradients; for the density model, a scalar image.
     pub fn explains(&self, layer: &Layer) -> bool {
         match &layer.content {
             Content::Scan { dwi, gradients } => {
@@ -51,7 +51,7 @@ impl Document {
         params.is_some_and(|p| p.model.intra == Intra::Density)
     }
 
-    /// The scan whose signal is explained: the chosen, else the topmost with gradients.
+    /// The scan whose signal is explained: the chosen one, else the topmost with gradients.
     pub fn explained(&self) -> Option<Explained<'_>> {
         let chosen = self.filter.scan.and_then(|id| self.layer(id));
         let chosen = chosen.filter(|l| self.explains(l));
@@ -74,7 +74,7 @@ impl Document {
         let mask = |layer: &'_ Arc<Layer>| matches!(layer.content, Content::Mask(_));
         let chosen = self.filter.mask.and_then(|id| self.layer(id));
         let layer = chosen.filter(|l| mask(l)).or_else(|| {
-            // The built-in head brings its own, in the command as well.
+            // The built-in head has its own mask, also in the command.
             let (scan, ..) = self.explained()?;
             let of = self.origin(scan);
             let own = |l: &&Arc<Layer>| mask(l) && is_own_mask(self.origin(l), of);
@@ -86,7 +86,7 @@ impl Document {
         }
     }
 
-    /// Whether a layer may hold peaks: three volumes each, nothing else known.
+    /// Whether a layer may hold peaks: three volumes each, without any other known meaning.
     pub fn can_be_peaks(&self, layer: &Layer) -> bool {
         let three = |v: &Volume| v.frames > 0 && v.frames.is_multiple_of(3) && v.labels.is_none();
         match &layer.content {
@@ -102,7 +102,7 @@ impl Document {
         layer.content.volume().filter(|_| can).map(|v| (layer, v))
     }
 
-    /// Shells of the scan that is explained.
+    /// Shells of the scan being explained.
     pub fn filter_shells(&self) -> usize {
         self.filter_samples().map_or(1, |s| s.shells.len())
     }
@@ -113,7 +113,7 @@ impl Document {
         Samples::new(gradients?, &[], &default_value).ok()
     }
 
-    /// What of the model the scan does not determine, as a clause.
+    /// Parts of the model that the scan does not determine, as a clause.
     pub fn undetermined_model(&self) -> Option<String> {
         let model = self.filter_params().model;
         model.undetermined(&self.filter_samples()?)
@@ -124,7 +124,7 @@ impl Document {
         self.filter.params.clone().unwrap_or_else(default_value)
     }
 
-    /// Weights that the streamlines of a layer have as they are.
+    /// Weights of a layer's present streamlines.
     pub fn weighed_of<'a>(
         &'a self,
         layer: &'a Layer,
@@ -140,7 +140,7 @@ impl Document {
         layer.is_some_and(|layer| self.weighed_of(layer).is_some())
     }
 
-    /// The layer of a map.
+    /// The layer of a weight map.
     pub fn weight_map(&self, of: LayerId, map: &WeightMap) -> Option<&Arc<Layer>> {
         let is = |l: &&Arc<Layer>| {
             let made = self.map_of(l.id);
@@ -149,7 +149,7 @@ impl Document {
         self.layers.iter().find(is)
     }
 
-    /// What of a layer's streamlines is seen, as far as weights say it.
+    /// The visible streamlines of a layer, as far as weights decide.
     pub fn shown_by_weight(&self, layer: LayerId) -> Shown {
         let sieve = self.bundle.sieve.as_ref().filter(|s| s.layer == layer);
         match sieve.and_then(|s| s.limit(&weight())) {
@@ -159,7 +159,7 @@ impl Document {
         }
     }
 
-    /// The filter of a layer; where it has none, one that leaves all: regions were placed for something else.
+    /// The rules of a layer; if it has none, rules that keep everything: regions were placed for another purpose.
     fn taken_sieve(&mut self, layer: LayerId) -> StreamlineRules {
         self.note_displaced(layer);
         let known = self.bundle.sieve.take().filter(|s| s.layer == layer);
@@ -193,14 +193,14 @@ impl Document {
         }
     }
 
-    /// Lets those be seen.
+    /// Shows the streamlines above the cut, below it, or all.
     pub fn show_by_weight(&mut self, layer: LayerId, shown: Shown) {
         let sieve = self.taken_sieve(layer);
         let least = self.filter.least(layer);
         let cut = Limit {
             column: weight(),
             low: (shown == Shown::After).then_some(least),
-            // All that are less: what regions and a group leave counts for both.
+            // All weights below the cut: regions and a group apply in both cases.
             high: (shown == Shown::Difference).then_some(least.next_down()),
             counting: Default::default(),
         };
@@ -243,7 +243,7 @@ impl Document {
         layer != sieve.layer || !self.is_plain(&others)
     }
 
-    /// Shows one group of a layer alone, or all.
+    /// Shows only one group of a layer, or all.
     pub fn show_group(&mut self, layer: LayerId, group: Option<String>) {
         let own = group.is_some();
         let sieve = StreamlineRules {
@@ -256,7 +256,7 @@ impl Document {
         self.show_by_weight(layer, shown);
     }
 
-    /// Takes off a layer what Filter has set in its filter, to be set again later.
+    /// Removes Filter's settings from a layer's rules, to be restored later.
     pub fn put_weights_away(&mut self) {
         let ByWeight::On { layer, group: own } = self.filter.by_weight else {
             return;
@@ -294,7 +294,7 @@ impl Document {
         self.show_by_weight(id, choice.shown);
     }
 
-    /// Sets it again, unless the layer is gone or other streamlines have a filter meanwhile.
+    /// Restores them, unless the layer is gone or other streamlines have rules meanwhile.
     pub fn bring_weights_back(&mut self) {
         let ByWeight::Off { .. } = self.filter.by_weight else {
             return;
@@ -325,7 +325,7 @@ pub fn weight() -> Column {
 }
 
 impl State {
-    /// Why weights cannot be fitted, in a sentence.
+    /// Why weights cannot be fitted, as a sentence.
     pub fn cannot_filter(&self) -> Option<String> {
         let document = &self.document;
         if document.filtered().is_none() {
@@ -345,8 +345,7 @@ impl State {
             .map(|r| r.1.clone())
     }
 
-    /// Where the streamlines that are looked at run, in the voxels that were fitted, and their weights; `None`
-    /// until that is known.
+    /// The course of the filtered streamlines through the fitted voxels, and their weights; `None` until known.
     pub fn course(&self) -> Option<(&Dictionary, &[f32])> {
         let (layer, lines) = self.document.filtered()?;
         let (_, weights) = self.document.weighed_of(layer)?;
@@ -358,8 +357,8 @@ impl State {
         Some((course.or(summed.map(|(_, s)| &*s.course))?, weights))
     }
 
-    /// Whether the fit of the streamlines that are looked at, or of more of them, is in memory, from which one
-    /// without some goes on.
+    /// Whether the fit of the filtered streamlines, or of a superset, is in memory, so that a fit without some of them
+    /// can continue from it.
     pub fn holds_fit(&self) -> bool {
         let looked_at = self.document.filtered();
         let requested = crate::state::update::filter_key(self);

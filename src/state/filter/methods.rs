@@ -1,4 +1,4 @@
-//! What is said of weights of streamlines.
+//! The methods text of COMMIT fits.
 
 use crate::data::words::counted;
 use crate::solvers::commit::Params;
@@ -36,7 +36,7 @@ pub(in crate::state) fn weights(state: &State, citations: &mut Citations) -> Str
         lines_of(layer).is_some_and(|lines| lines.id() == weighed.of)
     };
     for (layer, weighed) in &fits {
-        // Some that were kept of streamlines that are still there were not fitted by themselves.
+        // A subset kept from streamlines that still exist was not fitted separately.
         let mut all = fits.iter();
         let whole = all.any(|(of, w)| w.of == weighed.of && current(of, w));
         if current(layer, weighed) || !whole {

@@ -20,7 +20,7 @@ use crate::state::{Effect, State};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// The best path through the voxel under the pointer.
+/// The best path through the voxel at the pointer.
 pub const TRACE: Slot = Slot::latest_wins("trace");
 
 /// Saves the voxels of a pathway of some width.
@@ -85,7 +85,7 @@ impl Receive<State> for PathQuery {
     fn unfinished(&self, end: &Unfinished, state: &mut State) -> bool {
         let hover = &mut state.session.pathways.hover;
         match end {
-            // Another one replaced it, whose key runs.
+            // Another query replaced it, whose key is running.
             Unfinished::Cancelled => return true,
             Unfinished::Failed(_) if hover.running() == Some(&key(self)) => hover.fail(),
             Unfinished::Failed(_) | Unfinished::DeviceFailed(_) => {}

@@ -1,4 +1,4 @@
-//! Pathways: asking for the one of the regions as they are, taking it in, keeping it.
+//! Pathways: requesting the one of the present regions, receiving it, keeping it.
 
 mod compare;
 mod follow;
@@ -38,7 +38,7 @@ pub fn set(state: &mut State, settings: PathwaySettings, phase: Phase) {
     let settings = settings.sound();
     let was = &state.document.pathways;
     if settings == *was {
-        // The hand that let go had moved all there was to move.
+        // The last live change of the drag was already the final one.
         return if_done(state, phase);
     }
     let label = match was {
@@ -55,7 +55,7 @@ pub fn set(state: &mut State, settings: PathwaySettings, phase: Phase) {
     edit(state, label, live, |d| d.pathways = settings);
 }
 
-/// The end of a drag that changes nothing more.
+/// Ends a drag without a further change.
 fn if_done(state: &mut State, phase: Phase) {
     if phase == Phase::Done {
         state.history.close();
@@ -72,7 +72,7 @@ pub fn act(state: &mut State, action: PathwayAction, effects: &mut Vec<Effect>) 
         PathwayAction::Select(id) => {
             state.session.pathways.selected = id;
             if id.is_some() {
-                // Keys act on one thing.
+                // Keys act on a single selection.
                 let session = &mut state.session;
                 (session.selected_region, session.selected_layer) = (None, None);
             }
@@ -105,7 +105,7 @@ pub fn act(state: &mut State, action: PathwayAction, effects: &mut Vec<Effect>) 
     }
 }
 
-/// A document is left with all that is on its way.
+/// Closes a document with all its running jobs.
 pub fn leave(state: &mut State) {
     let working = &mut state.session.pathways;
     let left = working.left + usize::from(working.solving.is_some());
@@ -115,7 +115,7 @@ pub fn leave(state: &mut State) {
     };
 }
 
-/// Whether the end of a kept pathway's job belongs to a document that was left.
+/// Whether the end of a kept pathway's job belongs to a closed document.
 pub fn was_left(state: &mut State) -> bool {
     let left = &mut state.session.pathways.left;
     let was = *left > 0;
@@ -123,7 +123,7 @@ pub fn was_left(state: &mut State) -> bool {
     was
 }
 
-/// Takes one in.
+/// Receives a pathway.
 pub fn done(state: &mut State, found: PathwayResult, wall_ms: f64) {
     let found = Arc::new(found);
     if let Some(id) = found.kept {
@@ -155,13 +155,13 @@ pub fn done(state: &mut State, found: PathwayResult, wall_ms: f64) {
     }
     let requested = PathwayKey::of(&found);
     let current = state.document.wanted_pathway().as_ref() == Some(&requested);
-    // While something is dragged a result lags a little.
+    // During a drag a result may lag a little.
     if !(current || working.unsettled && requested.field == field(&state.document)) {
         return;
     }
     let joined = percent_joined(found.pathway.joined_from);
     let message = match found.coarse {
-        // On voxels of twice the size the pathway joins at another ε than in full.
+        // With voxels of twice the size the pathway joins at another ε than at full resolution.
         true => format!("Solved in {} on voxels of twice the size", took(wall_ms)),
         false => format!(
             "Solved in {}; joined from ε = {}",
@@ -182,7 +182,7 @@ fn field(document: &Document) -> crate::data::DataId {
     tensors.map_or_else(crate::data::DataId::fresh, |t| t.field.id())
 }
 
-/// One was not found, and why.
+/// A pathway was not found, and why.
 pub fn failed(state: &mut State, why: &str) {
     let working = &mut state.session.pathways;
     let running = working.running.take();
@@ -196,7 +196,7 @@ pub fn failed(state: &mut State, why: &str) {
     }
 }
 
-/// The user stopped it.
+/// The user stopped the job.
 pub fn stopped(state: &mut State) {
     let working = &mut state.session.pathways;
     if let Some((asked, _)) = working.running.take() {
@@ -205,7 +205,7 @@ pub fn stopped(state: &mut State) {
     (working.unsettled, working.gave_way) = (false, false);
 }
 
-/// Another backend: what was prepared belongs to the one before.
+/// Another backend: prepared data belong to the previous one.
 pub fn moved(state: &mut State) {
     let working = &mut state.session.pathways;
     (working.known, working.pairs) = ([None, None], None);
@@ -214,7 +214,7 @@ pub fn moved(state: &mut State) {
     working.unsolved.clear();
 }
 
-/// Asks again for what failed or was stopped.
+/// Requests again a result that failed or was stopped.
 fn again(state: &mut State) {
     state.session.pathways.failed = None;
     state.session.pathways.unsolved.clear();
@@ -238,7 +238,7 @@ fn live_recipe(document: &Document, found: &PathwayResult) -> Option<Recipe> {
     Some(recipe_of(document, fit, found, epsilon))
 }
 
-/// The command of a pathway: of a kept one, or of the live one with the width as it is.
+/// The command of a kept pathway, or of the live one with its present width.
 pub fn recipe(state: &State, kept: Option<LayerId>) -> Option<Recipe> {
     let document = &state.document;
     match kept {
@@ -256,7 +256,7 @@ pub fn recipe(state: &State, kept: Option<LayerId>) -> Option<Recipe> {
     }
 }
 
-/// Keeps the live one.
+/// Keeps the live pathway.
 fn keep(state: &mut State) {
     let Some(found) = state.final_pathway().cloned() else {
         let sentence = match state.pathway_standing() {
@@ -297,7 +297,7 @@ fn keep(state: &mut State) {
     "Kept the pathway".clone_into(&mut state.session.status);
 }
 
-/// Changes a kept one.
+/// Changes a kept pathway.
 fn change(state: &mut State, changed: KeptPathway, phase: Phase) {
     let mut kept = state.document.kept_pathways.iter();
     let Some(was) = kept.find(|k| k.id == changed.id) else {
@@ -349,7 +349,7 @@ fn delete(state: &mut State, id: LayerId) {
     state.session.pathways.selected.take_if(|s| *s == id);
 }
 
-/// Seeds become targets and the other way round.
+/// Exchanges seeds and targets.
 fn swap(state: &mut State) {
     edit(state, "Swap ends", false, |document| {
         for region in &mut document.regions {
@@ -359,7 +359,7 @@ fn swap(state: &mut State) {
                 _ => continue,
             };
             let region = Arc::make_mut(region);
-            // A name that tells the old role and a number tells the new one.
+            // A name that consists of the old role and a number becomes that of the new role.
             let number = region.name.strip_prefix(region.role.name());
             let alone = |n: &&str| n.is_empty() || n.trim_start().parse::<u32>().is_ok();
             if let Some(number) = number.filter(alone) {
@@ -370,7 +370,7 @@ fn swap(state: &mut State) {
     });
 }
 
-/// Asks for the best path through the voxel at a point.
+/// Requests the best path through the voxel at a point.
 fn hover(state: &mut State, at: Option<DVec3>, effects: &mut Vec<Effect>) {
     let working = &mut state.session.pathways;
     let voxel = |live: &PathwayResult| live.pathway.metric().grid.nearest(at?);
@@ -381,13 +381,13 @@ fn hover(state: &mut State, at: Option<DVec3>, effects: &mut Vec<Effect>) {
         voxel: *voxel,
     });
     let order = working.hover.follow(key.as_ref(), false, Pace::Newest);
-    // One that nobody waits for any more ends within milliseconds.
+    // A query that is no longer needed ends within milliseconds.
     if let (Order::Start(..), Some((found, voxel))) = (order, requested) {
         effects.push(Effect::submit(PathQuery { found, voxel }));
     }
 }
 
-/// The pathway, the width and the name of a kept one, or of the live one.
+/// The result, width and name of a kept pathway, or of the live one.
 pub(in crate::state) fn one(
     state: &State,
     of: Option<LayerId>,
@@ -405,7 +405,7 @@ pub(in crate::state) fn one(
     }
 }
 
-/// Glyphs switched on where there is a pathway start within it: the slices are out of that 3-D view.
+/// Glyphs switched on while there is a pathway start within it: that 3-D view does not show the slices.
 pub(in crate::state) fn set_glyphs(state: &mut State, glyphs: GlyphLook) {
     let on = glyphs.shown && !state.view.glyphs.shown;
     let any = state.session.pathways.live.is_some() || !state.document.kept_pathways.is_empty();
@@ -415,7 +415,7 @@ pub(in crate::state) fn set_glyphs(state: &mut State, glyphs: GlyphLook) {
     }
 }
 
-/// Writes something of a pathway.
+/// Writes a file of a pathway.
 fn save(
     state: &mut State,
     of: Option<LayerId>,
@@ -458,14 +458,14 @@ fn save(
     }));
 }
 
-/// Takes in the region of a pathway's voxels: what culls streamlines, rays and other pathways.
+/// Receives the region of a pathway's voxels, which can select streamlines, rays and other pathways.
 pub fn region_made(
     state: &mut State,
     of: DataId,
     (name, role, mask): (String, Role, Mask),
     effects: &mut Vec<Effect>,
 ) {
-    // It comes even where its document was left.
+    // It arrives even if its document was closed.
     let mut kept = state.document.kept_pathways.iter().flat_map(|k| &k.found);
     if field(&state.document) != of && !kept.any(|f| f.field == of) {
         return;

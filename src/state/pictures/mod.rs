@@ -1,4 +1,4 @@
-//! The feature pictures.
+//! The feature pictures: screenshots and turntable films.
 
 pub(in crate::state) mod actions;
 pub mod jobs;

@@ -1,4 +1,4 @@
-//! Drawing regions by hand. The first stroke of a region makes it, or makes voxels of a sphere.
+//! Drawing regions manually. The first stroke creates a region, or turns a sphere into voxels.
 
 use crate::data::region::RegionId;
 use crate::data::{Mask, Outline, Region, Role, Shape, Stroke};
@@ -8,7 +8,7 @@ use crate::state::session::{Severity, TourStep};
 use crate::state::{Effect, State, Tool, regions, track};
 use std::sync::Arc;
 
-/// Takes a tool into the hand; the brush goes to the selected region.
+/// Activates a tool; the brush then draws into the selected region.
 pub fn take(state: &mut State, tool: Tool, effects: &mut Vec<Effect>) {
     if tool != state.view.tool {
         regions::make::leave(state, effects);
@@ -24,13 +24,13 @@ pub fn take(state: &mut State, tool: Tool, effects: &mut Vec<Effect>) {
     state.view.tool = tool;
 }
 
-/// A seed first, then where its streamlines are to go.
+/// A seed first, then its targets.
 pub(in crate::state) fn wanted_role(state: &State) -> Role {
     let seeded = state.document.regions.iter().any(|r| r.role == Role::Seed);
     if seeded { Role::Target } else { Role::Seed }
 }
 
-/// Selects a region: what is drawn goes there from now on.
+/// Selects a region: drawing goes there from now on.
 pub fn select(state: &mut State, region: Option<RegionId>, effects: &mut Vec<Effect>) {
     let made = state.session.making.as_ref().and_then(|m| m.region);
     if made != region {
@@ -76,7 +76,7 @@ pub fn stroke(
     let changed = change(state, label, live, effects, |mask| {
         stroke.apply(mask, !erase)
     });
-    // The end of a stroke that changes nothing more is followed by all that is asked for.
+    // The end of a stroke without a further change starts all the requests that waited.
     if !changed && !live {
         state.history.close();
         track::update::retrack(state, false, effects);
@@ -100,7 +100,7 @@ pub fn outline(state: &mut State, outline: &Outline, erase: bool, effects: &mut 
     });
 }
 
-/// Changes the voxels of the region in the hand as one step; returns whether that changed any.
+/// Changes the voxels of the region being drawn as one step; returns whether any changed.
 fn change(
     state: &mut State,
     label: &str,
@@ -108,9 +108,9 @@ fn change(
     effects: &mut Vec<Effect>,
     apply: impl FnOnce(&mut Mask) -> usize,
 ) -> bool {
-    // What was filled is drawn on now: it follows no slider any more.
+    // A filled region that is drawn on no longer follows a slider.
     regions::make::leave(state, effects);
-    // Nothing may hold on to the document's mask while a stroke goes on: it is changed in place.
+    // During a stroke nothing else may hold the document's mask, because it is changed in place.
     let joins = state.history.joins(label);
     let before = (!joins).then(|| state.document.clone());
     let Some((id, told)) = made_of_voxels(state) else {
@@ -120,12 +120,12 @@ fn change(
     state.document.edit_region(id, |region| {
         if let Shape::Mask(mask) = Arc::make_mut(&mut region.shape) {
             count = apply(mask);
-            // Nobody draws on what is not seen.
+            // An invisible region must not be drawn on.
             region.visible = true;
         }
     });
     if count == 0 {
-        // Nor is a region made by a stroke beside the image.
+        // A stroke outside the image creates no region.
         if let Some(before) = before {
             state.document = before;
         }
@@ -148,7 +148,7 @@ fn change(
     true
 }
 
-/// The region in the hand as a mask that can be drawn on, and what is to be said about that.
+/// The region being drawn, converted to voxels, with a remark about the conversion.
 fn made_of_voxels(state: &mut State) -> Option<(RegionId, Option<String>)> {
     let region = drawn(state).cloned();
     if let Some(region) = &region

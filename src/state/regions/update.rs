@@ -19,7 +19,7 @@ use std::sync::Arc;
 pub fn place(state: &mut State, role: Role, shape: Shape, effects: &mut Vec<Effect>) {
     add(state, role, None, shape.snapped(), effects);
     state.view.tool = Tool::Crosshair;
-    // The next thing to do with a region is to track.
+    // After placing a region the user will probably track.
     if state.view.task == Task::View {
         state.view.task = Task::Track;
     }
@@ -59,7 +59,7 @@ pub fn move_to(state: &mut State, id: RegionId, to: usize, effects: &mut Vec<Eff
         let region = document.regions.remove(from);
         document.regions.insert(to, region);
     });
-    // Of two targets at one place the first counts.
+    // The first of two targets at one place counts.
     track::update::retrack(state, false, effects);
 }
 
@@ -110,7 +110,7 @@ pub fn reshape(
     track::update::retrack(state, live, effects);
 }
 
-/// A copy to try things on.
+/// Copies a region, to experiment on the copy.
 pub fn duplicate(state: &mut State, id: RegionId, effects: &mut Vec<Effect>) {
     let Some(region) = state.document.region(id).cloned() else {
         return;
@@ -141,7 +141,7 @@ pub fn delete(state: &mut State, id: RegionId, effects: &mut Vec<Effect>) {
     track::update::retrack(state, false, effects);
 }
 
-/// Shows or deletes several or gives them a role: one step.
+/// Shows or deletes several regions or sets their role, as one step.
 pub fn change_all(
     state: &mut State,
     ids: &[RegionId],
@@ -210,7 +210,7 @@ pub fn save(state: &mut State, id: RegionId, path: PathBuf, effects: &mut Vec<Ef
     }));
 }
 
-/// Saves all regions as one label map, or a mask each.
+/// Saves all regions as one label map, or as one mask each.
 pub fn save_all(state: &mut State, path: PathBuf, as_labels: bool, effects: &mut Vec<Effect>) {
     let tensors = state.document.tensors.as_ref().map(|t| &t.field.grid);
     let masks = state.document.regions.iter().find_map(|r| match &*r.shape {

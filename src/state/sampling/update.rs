@@ -1,4 +1,4 @@
-//! Sampling: which image, what its values are, and the transfer function they make.
+//! Sampling: the choice of the image, its values, and the resulting transfer function.
 
 use crate::data::VolumeKind;
 use crate::data::appearance::Transfer;
@@ -10,9 +10,9 @@ use crate::state::sampling::{Sample, SampleAction, Sampled};
 use crate::state::session::Severity;
 use crate::state::{Display, Effect, Layer, Phase, State, Task, segment};
 
-/// Half the width of the range that is made opaque, in standard deviations.
+/// Half width of the opaque range, in standard deviations.
 const DEVIATIONS: f64 = 2.0;
-/// What of an image's window is background, as a share of it.
+/// Fraction of an image's window that is background.
 const GROUND: f32 = 0.02;
 
 pub fn act(state: &mut State, action: SampleAction, effects: &mut Vec<Effect>) {
@@ -40,7 +40,7 @@ pub fn act(state: &mut State, action: SampleAction, effects: &mut Vec<Effect>) {
     }
 }
 
-/// The cost where it is a cloud; else the selected image, else the topmost visible one.
+/// The cost if it is shown as a cloud; else the selected image, else the topmost visible one.
 fn begin(state: &State) -> Option<Sample> {
     let live = state.session.pathways.live.as_deref();
     if let Some(live) =
@@ -52,7 +52,7 @@ fn begin(state: &State) -> Option<Sample> {
     }
     if state.view.task == Task::Segment {
         let (layer, image) = state.document.segmented_image()?;
-        // Samples of one image add up.
+        // Samples of one image accumulate.
         let known = state.segment_sample().map(|sample| (**sample).clone());
         let known = known.filter(|s| s.of == Sampled::Layer(layer.id));
         let frame = crate::state::segment::frame_of(layer, image);
@@ -78,7 +78,7 @@ fn end(state: &mut State, sample: &Sample, effects: &mut Vec<Effect>) {
         return state.session.notify(Severity::Information, sentence);
     }
     take_over(state, sample, effects);
-    // Last: an edit clears what was said.
+    // Last, because an edit clears the status.
     state.session.status = format!(
         "Sampled {} of {}: {}",
         counted(sample.count(), "voxel"),
@@ -87,7 +87,7 @@ fn end(state: &mut State, sample: &Sample, effects: &mut Vec<Effect>) {
     );
 }
 
-/// The curve of what is shown as a cloud.
+/// Sets the curve of the image that is shown as a cloud.
 fn take_over(state: &mut State, sample: &Sample, effects: &mut Vec<Effect>) {
     if state.view.task == Task::Segment {
         segment::update::sampled(state, sample, effects);
@@ -128,7 +128,7 @@ fn take_over(state: &mut State, sample: &Sample, effects: &mut Vec<Effect>) {
     }
 }
 
-/// Opaque around the mean, as wide as the values differ.
+/// Opaque around the mean, as wide as the spread of the values.
 fn around(
     transfer: &Transfer,
     sample: &Sample,

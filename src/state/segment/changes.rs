@@ -1,4 +1,4 @@
-//! Parameters that steer a surface, and its spheres.
+//! Parameters of a surface, and its spheres.
 
 use crate::parameters::widened;
 use crate::solvers::level_set::Params;
@@ -8,7 +8,7 @@ use crate::state::segment::jobs::PlacedSphere;
 use crate::state::segment::{Segmentation, frame_of};
 use crate::state::{Document, LayerId};
 
-/// The differences between two segmentations; `document` has the layers and regions that they name.
+/// The differences between two segmentations; `document` has the layers and regions that they refer to.
 pub fn segment(document: &Document, from: &Segmentation, to: &Segmentation) -> Vec<String> {
     let values = (from.settings.params.target, from.settings.params.tolerance);
     let differ = values != (to.settings.params.target, to.settings.params.tolerance);
@@ -54,7 +54,7 @@ fn fields(document: &Document, of: &Segmentation, with_values: bool) -> Fields {
     fields
 }
 
-/// Its decimals are those of the range of values that the panel shows.
+/// Its decimals depend on the range of values in the panel.
 fn target(fields: &mut Fields, document: &Document, params: &Params) {
     let Some((layer, volume)) = document.segmented_image() else {
         return;

@@ -1,4 +1,4 @@
-//! What is said of segmentations.
+//! The methods text of segmentations.
 
 use crate::data::words::agreed;
 use crate::data::words::counted;
@@ -17,7 +17,7 @@ const REGIONS: &str = "Chan TF, Vese LA (2001). Active contours without edges. I
 const EDGES: &str = "Caselles V, Kimmel R, Sapiro G (1997). Geodesic active contours. International Journal of \
     Computer Vision 22:61–79.";
 
-/// Of all masks that were kept, and of the surface in the hand where it is looked at.
+/// Describes all kept masks, and the live surface if it is shown.
 pub(in crate::state) fn segments(state: &State, citations: &mut Citations) -> String {
     let document = &state.document;
     let mut text = String::new();

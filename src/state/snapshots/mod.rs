@@ -1,4 +1,4 @@
-//! The feature snapshots.
+//! The feature snapshots: earlier states to compare with.
 
 pub(in crate::state) mod actions;
 pub(in crate::state) mod saved;

@@ -1,4 +1,4 @@
-//! Questions about the streamlines of a layer: filter, profile, connections, rulers.
+//! Streamlines of a layer: rules, profile, connections, rulers.
 
 use crate::solvers::tractogram::profile::Sense;
 use crate::solvers::tractogram::selection::PointStatistic;
@@ -32,13 +32,13 @@ pub fn changed(before: &Document, after: &Document) -> Vec<String> {
     all
 }
 
-/// Rules of the filter; `other`: the document that it is compared with, whose columns and regions have rows too.
+/// The rules; `other`: the document compared with, whose columns and regions have rows, too.
 fn rules(document: &Document, other: &Document) -> Fields {
     let mut fields = Fields::default();
     let sieve = document.bundle.sieve.as_ref();
     let by_weight =
         document.filter.by_weight != ByWeight::Unset || other.filter.by_weight != ByWeight::Unset;
-    // The task Filter switches it on and off with the cut, which is named already.
+    // The task Filter switches them on and off with the cut, which is already named.
     if !by_weight {
         fields.check("Filter", sieve.is_some());
     }
@@ -70,7 +70,7 @@ fn rules(document: &Document, other: &Document) -> Fields {
     fields
 }
 
-/// `Length all → ≥ 30 mm`: each value that has limits in one of the two.
+/// `Length all → ≥ 30 mm`: each value with limits in one of the two.
 fn limits(before: &Document, after: &Document) -> Vec<String> {
     let of = |document: &Document| document.bundle.sieve.clone();
     let both = [of(before), of(after)];
@@ -80,7 +80,7 @@ fn limits(before: &Document, after: &Document) -> Vec<String> {
     columns.dedup();
     let mut all = Vec::new();
     for column in columns {
-        // The cut of the task Filter is named already.
+        // The cut of the task Filter is already named.
         if by_weight.contains(&true) && *column == weight() {
             continue;
         }
@@ -103,7 +103,7 @@ fn limits(before: &Document, after: &Document) -> Vec<String> {
     all
 }
 
-/// As typed: an open end lets everything pass.
+/// Limits as typed: an open end lets everything pass.
 fn range((low, high): (Option<f32>, Option<f32>), unit: &str) -> String {
     let text = |v: f32| crate::state::core::words::significant(f64::from(v));
     let numbers = match (low, high) {

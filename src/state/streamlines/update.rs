@@ -1,4 +1,4 @@
-//! Streamlines of a layer: filtered, chosen, deleted, looked at along and between labels.
+//! Streamlines of a layer: rules, selection, deletion, profiles and connections.
 
 pub(in crate::state) mod apart;
 mod asked;

@@ -7,7 +7,7 @@ use crate::solvers::tensor_fit::{self, Residuals};
 use crate::state::core::layer::LayerId;
 use std::sync::{Arc, OnceLock};
 
-/// Everything a fit depends on; a result is used only where its key still matches.
+/// Everything a fit depends on; a result is used only if its key still matches.
 #[derive(Clone, PartialEq, Debug)]
 pub struct FitKey {
     /// The scan's image.
@@ -35,22 +35,22 @@ pub struct BootstrapInput {
 /// The fit, its mask, and checks of its input.
 #[derive(Clone, Debug)]
 pub enum TensorAction {
-    /// Compares all ways to exchange and flip the axes of the scan's gradients.
+    /// Compares all axis permutations and flips of the scan's gradients.
     CheckGradients,
     /// Reads the six volumes of a layer as tensors in every known way.
     CompareOrders(LayerId),
-    /// Says how a layer holds tensors; `None`: it holds none.
+    /// Sets how a layer stores tensors; `None`: it contains none.
     ReadAs {
         layer: LayerId,
         layout: Option<TensorLayout>,
     },
-    /// Exchanges and flips axes of the scan's gradients.
+    /// Permutes and flips axes of the scan's gradients.
     TurnGradients(AxisChange),
     SetFit {
         params: tensor_fit::Params,
     },
-    /// The layer that the fit is within; `None`: a mask found from the scan.
+    /// The mask layer of the fit; `None`: a mask found from the scan.
     SetMask(Option<LayerId>),
-    /// The file beside the scan that seems to be its brain mask.
+    /// Uses the file next to the scan that appears to be its brain mask.
     TakeOfferedMask,
 }

@@ -1,5 +1,5 @@
-//! What is shown of the live curves beyond themselves: those that stopped for one reason, and those
-//! through the crosshair's voxel. Found anew where the curves, the reason or the voxel changed.
+//! Live curves selected for display: those that stopped for one reason, and those through the crosshair's voxel.
+//! Recomputed when the curves, the reason or the voxel change.
 
 use crate::data::Tractogram;
 use crate::state::session::{CurvesAtCrosshair, StopFilterKey};
@@ -8,7 +8,7 @@ use crate::state::view::Task;
 use crate::state::{Effect, State};
 use glam::Vec3;
 
-/// Looking at this many points takes a few milliseconds; nothing is said of more.
+/// Examining this many points takes a few milliseconds; with more, nothing is displayed.
 const MOST_POINTS: usize = 2_000_000;
 
 /// Copying this many points takes about a tenth of a frame.
@@ -60,7 +60,7 @@ fn passing(state: &mut State) {
     let grid = &tensors.field.grid;
     let centre = grid.world(glam::DVec3::from_array(voxel.map(|v| v as f64)));
     let near = centre.as_vec3();
-    // A sphere about the voxel first: most points lie far off.
+    // A sphere around the voxel first: most points are far away.
     let radius = (grid.spacing().length() * 0.5) as f32;
     let inside = |point: &[f32; 3]| {
         let point = Vec3::from(*point);

@@ -14,7 +14,7 @@ use crate::state::{Effect, State, track};
 /// Streamlines or rays of the regions.
 pub const LIVE: Slot = Slot::latest_wins("live");
 
-/// The end of a job of live curves; what waits for that end follows.
+/// Ends a job of live curves; jobs that waited for it follow.
 fn receive_live<J: Receive<State>>(
     job: &J,
     delivery: Delivery<J::Output>,
@@ -30,7 +30,7 @@ fn receive_live<J: Receive<State>>(
     let on_card = matches!(delivery.outcome, Outcome::DeviceFailed(_));
     ended(state, job, delivery, effects, receive);
     if on_card && state.session.backend_kind == BackendKind::Cpu {
-        // The last that was under way when the CPU was chosen.
+        // The last job that was running when the CPU was chosen.
         track::update::retrack(state, false, effects);
     }
     if again && state.session.unsettled {
@@ -40,12 +40,12 @@ fn receive_live<J: Receive<State>>(
     }
 }
 
-/// The end of a job of live curves without an output, of which the curves' own panel says why. Curves that a
-/// graphics card failed are those of the document as it is when they are tried again.
+/// Ends a job of live curves without an output, for which the curves' own panel gives the reason. Curves that failed on
+/// a graphics card are those of the present document when they are repeated.
 fn live_unfinished(end: &Unfinished, state: &mut State) -> bool {
     let session = &mut state.session;
     match end {
-        // Replaced by something else that was asked for.
+        // Another request replaced it.
         Unfinished::Cancelled => {}
         Unfinished::Failed(why) => {
             session.live = None;

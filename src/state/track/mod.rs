@@ -1,4 +1,4 @@
-//! The feature track.
+//! The feature track: streamlines and geodesic rays from regions, live.
 
 pub(in crate::state) mod actions;
 pub(in crate::state) mod changes;

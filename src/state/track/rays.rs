@@ -1,4 +1,4 @@
-//! Geodesic rays: how many while something is dragged, and the cut, which needs no new ones.
+//! Geodesic rays: their number during a drag, and the cut, which needs no new ones.
 
 use crate::data::{DataId, Tractogram};
 use crate::solvers::curves::Seeding;
@@ -13,18 +13,17 @@ use crate::state::track::jobs::shoot::{RayOutput, ShootRays};
 use crate::state::{Effect, Recipe, State, track};
 use std::sync::Arc;
 
-/// What coarse rays may take: a third of the tenth of a second after which an answer feels late, the rest
-/// of which the picture takes.
+/// Time for coarse rays: a third of the tenth of a second after which a response seems late; drawing takes the rest.
 const COARSE_MS: f64 = 100.0 / 3.0;
-/// The time budget where the usual one leaves too few rays to judge by.
+/// Time if the default leaves too few rays to judge by.
 const MOST_COARSE_MS: f64 = 100.0;
-/// This many rays are enough to judge by: a share of the few coarse ones that pass is not cut to fewer.
+/// This many rays suffice to judge by: the few coarse ones that pass are not cut to fewer.
 const ENOUGH: usize = 20;
-/// Coarse rays as long as nobody knows how fast they are, and at least.
+/// Number of coarse rays while their speed is unknown, and the smallest number.
 const FIRST_COARSE: usize = 1_500;
 const LEAST_COARSE: usize = 400;
 
-/// How many coarse rays there are, by how fast the last ones were and which share of them passed.
+/// Number of coarse rays, from the speed of the last ones and the fraction of them that passed.
 fn coarse_count(per_ms: f64, passed: Option<f64>) -> usize {
     let in_time = COARSE_MS * per_ms;
     let enough = passed.map_or(in_time, |share| ENOUGH as f64 / share.max(1e-9));
@@ -32,13 +31,13 @@ fn coarse_count(per_ms: f64, passed: Option<f64>) -> usize {
     (count as usize).max(LEAST_COARSE)
 }
 
-/// Changes how rays are shot; where only the cut changed, they stay as they are.
+/// Changes the parameters of rays; if only the cut changed, the rays stay.
 pub fn set(state: &mut State, rays: Rays, phase: Phase, effects: &mut Vec<Effect>) {
     const CUT: &str = "Cut";
     let live = phase == Phase::Live;
     let before = &state.document.rays;
     let same = (&before.medium, &before.params) == (&rays.medium, &rays.params);
-    // The end of a drag changes nothing, and belongs to what was dragged.
+    // The end of a drag changes nothing, and belongs to the dragged control.
     let ends = *before == rays;
     let by_cut = same && (!ends || state.history.undo_label() == Some(CUT));
     let label = if by_cut { CUT } else { "Rays" };
@@ -50,8 +49,8 @@ pub fn set(state: &mut State, rays: Rays, phase: Phase, effects: &mut Vec<Effect
     }
 }
 
-/// The rays of the document as it is; fewer where all would take too long and something is being dragged:
-/// how many depends on how fast the last ones were, which they are on their number alone.
+/// The rays of the present document; during a drag fewer if all would take too long: their number depends on the speed
+/// of the last ones, and nothing else does.
 pub fn request(state: &State, tensors: &Tensors, coarse: bool) -> ShootRays {
     let Rays {
         medium,
@@ -87,13 +86,13 @@ pub fn request(state: &State, tensors: &Tensors, coarse: bool) -> ShootRays {
         fa: tensors.fa.clone(),
         regions: track::update::regions(&state.document),
         params,
-        // Coarse ones are cut as they are taken in: by how many they are.
+        // Coarse rays are cut on arrival, by their number.
         cut: if fewer { Cut::All } else { cut },
         coarse: fewer,
     }
 }
 
-/// Takes in rays.
+/// Receives rays.
 pub fn shot(
     state: &mut State,
     job: &ShootRays,
@@ -121,7 +120,7 @@ pub fn shot(
     }
     let output = Arc::new(shot.output);
     let mut range = measure_range(&shot.measures);
-    // Colours and bins hold still while something is dragged.
+    // Colours and bins do not change during a drag.
     let before = state.session.live.as_ref().and_then(|l| l.rays.as_ref());
     if let Some(before) = before.filter(|_| job.coarse) {
         range = (range.0.min(before.range.0), range.1.max(before.range.1));
@@ -138,18 +137,18 @@ pub fn shot(
         repaired,
     });
     state.session.live = Some(live);
-    // It may have moved while the rays were on their way.
+    // The cut may have moved while the rays were being computed.
     cut(state, effects);
 }
 
-/// Has the document's cut applied to the rays that are there, also where that failed before.
+/// Applies the document's cut to the existing rays, even if that failed before.
 pub fn cut(state: &mut State, effects: &mut Vec<Effect>) {
     state.session.cut.retry();
     follow_cut(state, effects);
 }
 
-/// Applies the document's cut to the rays that are there: at once where that is quick. A job that runs is finished
-/// before the next begins, or a cut that never rests would show nothing.
+/// Applies the document's cut to the existing rays: at once if that is fast. A running job is finished before the next
+/// begins: cancelling on every move would show nothing during a drag.
 pub fn follow_cut(state: &mut State, effects: &mut Vec<Effect>) {
     // Copying this many points takes about a tenth of a frame.
     const AT_ONCE: usize = 500_000;
@@ -181,8 +180,8 @@ pub fn follow_cut(state: &mut State, effects: &mut Vec<Effect>) {
     ranked(state, rays.all.id(), cut, kept, least);
 }
 
-/// Takes in the rays that a cut left, unless others were shot. Where the cut has moved on they are
-/// still nearer to it than what is shown, unless that is up to date.
+/// Receives the rays that a cut keeps, unless others were shot. If the cut has moved on, they are still closer to it
+/// than those shown, unless these are up to date.
 pub fn ranked(state: &mut State, all: DataId, cut: Cut, kept: Tractogram, least: Option<f32>) {
     let requested = state.document.rays.cut;
     let Some(live) = &mut state.session.live else {

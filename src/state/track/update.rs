@@ -1,4 +1,4 @@
-//! Streamlines and rays of the regions as they are: asking for them, taking them in.
+//! Streamlines and rays of the present regions: requesting and receiving them.
 
 use crate::data::words::counted;
 use crate::data::{Region, Role};
@@ -16,22 +16,22 @@ use crate::state::track::rays;
 use crate::state::{Document, Effect, Recipe, State, Task, segment};
 use std::sync::Arc;
 
-/// While dragging, at most this many seeds: a few milliseconds of work.
+/// Largest number of seeds during a drag: a few milliseconds of work.
 const COARSE_SEEDS: usize = 400;
-/// Each refits every voxel.
+/// Each repetition refits every voxel.
 const COARSE_REPETITIONS: usize = 2;
 
 pub fn regions(document: &Document) -> Vec<Region> {
     asked_of(document).map(|r| (**r).clone()).collect()
 }
 
-/// The regions that take part: hundreds of a label map cost tracking nothing.
+/// The participating regions: hundreds from a label map do not slow down tracking.
 fn asked_of(document: &Document) -> impl Iterator<Item = &Arc<Region>> {
     let regions = document.regions.iter();
     regions.filter(|r| r.role != Role::Region)
 }
 
-/// The recipe of streamlines or rays; `None` where the tensors are not those of the document.
+/// The recipe of streamlines or rays; `None` if the tensors are not those of the document.
 pub fn recipe(document: &Document, requested: &CurveKey, cut: Cut) -> Option<Recipe> {
     let fit = fit_recipe(document, fit_of(document, requested.field)?)?;
     Some(match document.specs(&requested.regions) {
@@ -40,9 +40,9 @@ pub fn recipe(document: &Document, requested: &CurveKey, cut: Cut) -> Option<Rec
     })
 }
 
-/// A mask was written: there may be a command now for what lacked it.
+/// A mask was written: results that lacked it may now have a command.
 pub fn exported(state: &mut State, path: &std::path::Path) {
-    // Whatever the file held before, it holds something else now.
+    // Whatever the file contained before, it has been replaced.
     state.document.mask_files.retain(|(_, p)| p != path);
     let Some(at) = state.session.exporting.iter().position(|(_, p)| p == path) else {
         return;
@@ -63,7 +63,7 @@ pub fn exported(state: &mut State, path: &std::path::Path) {
     }
 }
 
-/// Whether live curves are those of the document as it is.
+/// Whether live curves belong to the present document.
 pub fn is_current(document: &Document, query: &CurveKey) -> bool {
     let same = |(a, b): (&Arc<Region>, &Region)| Arc::ptr_eq(&a.shape, &b.shape);
     let seeded = document.regions.iter().any(|r| r.role == Role::Seed);
@@ -85,8 +85,7 @@ pub fn is_current(document: &Document, query: &CurveKey) -> bool {
         && requested
 }
 
-/// Whether live curves are of the document's tensors, method and regions, which may have been moved
-/// since.
+/// Whether live curves belong to the document's tensors, method and regions, which may have been moved since.
 fn alike(document: &Document, requested: &CurveKey) -> bool {
     let method = match requested.curves {
         CurveParams::Streamlines(_) => Method::Streamlines,
@@ -99,8 +98,8 @@ fn alike(document: &Document, requested: &CurveKey) -> bool {
         && asked_of(document).zip(&requested.regions).all(same)
 }
 
-/// The live result that arrived makes. `None` for what is out of date: newer curves were asked for,
-/// or there is no seed any more. Only while something is dragged may coarse ones lag behind it.
+/// The live result from a job's output. `None` if it is stale: newer curves were requested, or there is no seed any
+/// more. Only during a drag may coarse ones lag behind.
 pub fn taken_in(
     state: &mut State,
     output: Arc<curves::Output>,
@@ -152,7 +151,7 @@ pub fn taken_in(
     })
 }
 
-/// Takes in the streamlines of the regions.
+/// Receives the streamlines of the regions.
 pub fn live_done(
     state: &mut State,
     output: Arc<curves::Output>,
@@ -164,7 +163,7 @@ pub fn live_done(
     }
 }
 
-/// The parameters of the live streamlines; coarse while something is dragged.
+/// The parameters of the live streamlines; coarse during a drag.
 fn params(document: &Document, coarse: bool) -> curves::Params {
     let mut params = document.track.clone();
     if coarse {
@@ -181,16 +180,16 @@ fn params(document: &Document, coarse: bool) -> curves::Params {
     params
 }
 
-/// What a bootstrap needs, where one is wanted.
+/// Input of a bootstrap, if one is requested.
 pub fn resample(document: &Document) -> Option<Box<BootstrapInput>> {
     document.track.repetitions?;
     document.resample().map(Box::new)
 }
 
-/// Whether all that is asked for takes so long that something should be seen before.
+/// Whether the full result takes so long that a coarse one must come first.
 fn slow(state: &State) -> bool {
     const PATIENCE_MS: f64 = 300.0;
-    // A first guess, so that usual numbers come at once.
+    // An initial estimate, so that ordinary numbers are computed at once.
     const STREAMLINES_PER_MS: f64 = 30.0;
     const RAYS_PER_MS: f64 = 30.0;
     let live = state.session.live.as_ref();
@@ -211,11 +210,11 @@ fn slow(state: &State) -> bool {
     count.is_some_and(|count| count as f64 > PATIENCE_MS * per_ms)
 }
 
-/// Tracks or shoots again from the regions as they are; without a seed there is no live result.
-/// Where all would take long, a few come first.
+/// Tracks or shoots again from the present regions; without a seed there is no live result. If all would take long, a
+/// coarse result comes first.
 pub fn retrack(state: &mut State, coarse: bool, effects: &mut Vec<Effect>) {
-    // They are not seen there: who goes elsewhere is shown them. What runs without a window makes all that
-    // a session has.
+    // Pathways do not show them; they are computed on changing to another task. A program without a window computes
+    // everything in a session.
     if state.view.task == Task::Pathways && !state.session.saving.strict {
         return put_off(state, coarse, effects);
     }
@@ -225,7 +224,7 @@ pub fn retrack(state: &mut State, coarse: bool, effects: &mut Vec<Effect>) {
     ask(state, coarse, first, effects);
 }
 
-/// Streamlines of other regions are no result of these.
+/// Streamlines of other regions are not a result of the present ones.
 fn put_off(state: &mut State, coarse: bool, effects: &mut Vec<Effect>) {
     let session = &mut state.session;
     session.pathways.tracks_due = true;
@@ -239,14 +238,14 @@ fn put_off(state: &mut State, coarse: bool, effects: &mut Vec<Effect>) {
     effects.push(Effect::Cancel(LIVE));
 }
 
-/// A task is looked at; what was put off for that of pathways is done in the others.
+/// Shows a task; work deferred by the task Pathways is done in the others.
 pub fn look_at(state: &mut State, task: Task, effects: &mut Vec<Effect>) {
     if state.view.task != task {
         state.session.forget_step();
     }
     state.view.task = task;
     if !task.shows_live() {
-        // What was said about live curves is about nothing that is seen there.
+        // Messages about live curves do not concern anything shown there.
         state.session.forget_failures(LIVE);
         if state
             .session
@@ -275,12 +274,12 @@ pub fn look_at(state: &mut State, task: Task, effects: &mut Vec<Effect>) {
     }
 }
 
-/// What follows a few curves that were to be seen first.
+/// Requests the full result after a coarse one.
 pub fn full(state: &mut State, effects: &mut Vec<Effect>) {
     ask(state, false, false, effects);
 }
 
-/// `coarse` while something is dragged; `first`: as many as then, and all of them after that.
+/// `coarse` during a drag; `first`: a coarse result, followed by the full one.
 fn ask(state: &mut State, coarse: bool, first: bool, effects: &mut Vec<Effect>) {
     state.session.unsettled = coarse;
     state.session.live_error = None;
@@ -295,7 +294,7 @@ fn ask(state: &mut State, coarse: bool, first: bool, effects: &mut Vec<Effect>) 
     };
     let full = state.session.live.as_ref().filter(|live| !live.coarse);
     if !coarse && full.is_some_and(|live| is_current(document, &live.key)) {
-        // It is there; what is on its way was asked for in between.
+        // The result exists; the running job was requested in between.
         effects.push(Effect::Cancel(LIVE));
         return rays::cut(state, effects);
     }
@@ -303,7 +302,7 @@ fn ask(state: &mut State, coarse: bool, first: bool, effects: &mut Vec<Effect>) 
         state.session.coarse_again = true;
         return;
     }
-    // What was made by the other method says nothing about this one.
+    // A result of the other method does not apply.
     let other = |live: &CurveResult| live.rays.is_some() != (document.method == Method::Rays);
     if state.session.live.as_ref().is_some_and(other) {
         state.session.live = None;
@@ -333,7 +332,7 @@ fn ask(state: &mut State, coarse: bool, first: bool, effects: &mut Vec<Effect>) 
     effects.push(job);
 }
 
-/// The user stopped it: says what that leaves.
+/// The user stopped it: reports the consequence.
 pub fn stopped(state: &mut State) {
     let session = &mut state.session;
     (session.unsettled, session.coarse_again, session.full_next) = (false, false, false);

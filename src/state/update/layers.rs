@@ -64,7 +64,7 @@ pub fn move_to(state: &mut State, id: LayerId, to: usize, effects: &mut Vec<Effe
 pub fn delete(state: &mut State, id: LayerId, effects: &mut Vec<Effect>) {
     let mut maps = 0;
     edit(state, "Delete layer", false, |document| {
-        // A map of streamlines goes with them: nothing could make it again.
+        // A map of streamlines is deleted with them: it could not be recomputed.
         let with = |l: LayerId| {
             let density = document.density_map(l).is_some_and(|m| m.of.layer == id);
             density || document.map_of(l).is_some_and(|m| m.of == id)
@@ -90,7 +90,7 @@ pub fn delete(state: &mut State, id: LayerId, effects: &mut Vec<Effect>) {
     tensors::update::fit(state, effects);
 }
 
-/// Notes the file of a mask whose layer goes: commands of what was made with it name that still.
+/// Records the file of a mask whose layer is deleted: commands of results that depend on it still refer to it.
 fn remember_mask(document: &mut Document, id: LayerId) {
     let Some(layer) = document.layer(id) else {
         return;
@@ -104,7 +104,7 @@ fn remember_mask(document: &mut Document, id: LayerId) {
     }
 }
 
-/// The file of an image that was opened, moved or not.
+/// The file of an opened image, whether or not it was moved.
 fn image_file(origins: &Origins, origin: OriginId) -> Option<&Path> {
     match origins.get(origin) {
         Origin::File { file, .. } => Some(file),

@@ -1,4 +1,4 @@
-//! The one place that changes the state.
+//! The only place that changes the state.
 
 pub(in crate::state) mod basis;
 pub(in crate::state) mod layers;
@@ -31,7 +31,7 @@ use stopping::{escape, stop};
 
 pub(super) use crate::state::track::update::is_current;
 
-/// Applies one action; what it returns is for the window to carry out.
+/// Applies one action; the window carries out the returned effects.
 pub fn update(state: &mut State, action: Action) -> Vec<Effect> {
     let mut effects = Vec::new();
     let filter = streamlines::update::apart::before(state, &action);
@@ -67,7 +67,7 @@ fn follow_failures(state: &mut State, effects: &mut Vec<Effect>) {
     }
 }
 
-/// The guide asks for nothing that is there already.
+/// The tour skips steps that are already done.
 fn skip_done(state: &mut State) {
     let there = |role| state.document.regions.iter().any(|r| r.role == role);
     let session = &mut state.session;
@@ -119,7 +119,7 @@ fn apply(state: &mut State, action: Action, effects: &mut Vec<Effect>) {
             if state.session.pathways.unsettled {
                 pathways::update::rest(state);
             }
-            // A coarse result that is nearly there is waited for.
+            // A coarse result that is nearly finished is awaited.
             if state.session.unsettled && !state.session.full_next {
                 track::update::retrack(state, false, effects);
             }
@@ -130,7 +130,7 @@ fn apply(state: &mut State, action: Action, effects: &mut Vec<Effect>) {
         Action::DismissMessage(index) => {
             if index < state.session.messages.len() {
                 let message = state.session.messages.remove(index);
-                // Nobody can ask for it any more.
+                // It can no longer be requested.
                 if let Some(slot) = message.slot.filter(|_| message.on_card) {
                     state.session.stranded.requests.retain(|r| r.slot() != slot);
                 }
@@ -138,7 +138,7 @@ fn apply(state: &mut State, action: Action, effects: &mut Vec<Effect>) {
         }
         Action::StartGuide => state.session.start_guide(),
         Action::LeaveGuide => state.session.guide = None,
-        // Nobody needs to know about a save for recovery as long as it goes well.
+        // A save for recovery is not displayed as long as it succeeds.
         Action::JobStarted(job) if job.slot == Slot::Recovery => {}
         Action::JobStarted(job) => job_started(state, job),
         Action::Event(event) => event.receive(state, effects),
@@ -146,7 +146,7 @@ fn apply(state: &mut State, action: Action, effects: &mut Vec<Effect>) {
 }
 
 fn job_started(state: &mut State, job: JobHandle) {
-    // The newest job of a slot stands for those it replaced.
+    // The newest job of a slot represents those it replaced.
     let jobs = &mut state.session.jobs;
     jobs.retain(|j| j.slot != job.slot || job.slot.queues());
     jobs.push(job);
@@ -160,7 +160,7 @@ pub(in crate::state) fn demo(state: &mut State, guide: bool, effects: &mut Vec<E
     effects.push(Effect::submit(MakeHead { seed: 1 }));
 }
 
-/// Copies the command of one result; where there is none, that of the whole session.
+/// Copies the command of one result, or of the whole session if there is none.
 fn copy_command(state: &mut State, recipe: &Recipe, effects: &mut Vec<Effect>) {
     let file = state.session.saving.file.as_ref();
     let saved = file.filter(|_| !state.is_dirty());

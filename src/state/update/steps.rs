@@ -1,4 +1,4 @@
-//! Steps that are taken back, done again, or given up before they are complete.
+//! Undoing, redoing and abandoning steps.
 
 use crate::state::action::BeforeDrag;
 use crate::state::edit::changed;
@@ -14,7 +14,7 @@ pub fn redo(state: &mut State, effects: &mut Vec<Effect>) {
     travel(state, step, Way::Redone, effects);
 }
 
-/// Gives back what a drag has changed so far; it leaves no step in the history.
+/// Reverts what a drag has changed so far; it leaves no step in the history.
 pub fn abandon(state: &mut State, before: BeforeDrag, effects: &mut Vec<Effect>) {
     state.view = before.view;
     state.session.sample = None;
@@ -28,7 +28,7 @@ pub fn abandon(state: &mut State, before: BeforeDrag, effects: &mut Vec<Effect>)
     }
 }
 
-/// Which way a step is left.
+/// Direction in the history.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Way {
     Undone,

@@ -71,7 +71,7 @@ fn step_slice(state: &mut State, pane: Pane, steps: i32) {
     let Some(axis) = pane.normal_axis() else {
         return;
     };
-    // The voxel edge that runs most along the normal.
+    // The voxel edge closest to the normal.
     let step = stepped(&state.document).map_or(1.0, |grid| {
         let m = grid.world_from_voxel.matrix3;
         (0..3).map(|a| m.col(a)).fold(DVec3::ZERO, |best, edge| {

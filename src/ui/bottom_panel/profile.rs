@@ -1,4 +1,4 @@
-//! Values along a bundle: mean and spread, a plot for each.
+//! Values along a bundle: mean and spread, one plot per value.
 
 use super::super::forms::bundle::{image_items, scalar_images};
 use super::super::theme::{self, size};
@@ -124,7 +124,7 @@ fn settings(ui: &mut Ui, state: &State, lines: &Tractogram, actions: &mut Vec<Ac
     }
 }
 
-/// Ends of the scale: whole steps around mean and spread.
+/// Ends of the scale: whole steps that enclose mean and spread.
 fn scale(track: &Track) -> Option<(f64, f64, f64)> {
     let both = track
         .mean
@@ -180,7 +180,7 @@ fn plot(
     let x = |i: usize| inner.left() + inner.width() * i as f32 / (nodes - 1).max(1) as f32;
     let y = |v: f64| inner.bottom() - inner.height() * ((v - low) / (high - low)) as f32;
     let lines = ((high - low) / step).round() as usize;
-    // Numbers stand 18 points apart at least.
+    // Numbers are at least 18 points apart.
     let room = (inner.height() / 18.0).max(1.0) as usize;
     for i in (0..=lines).step_by(lines.div_ceil(room).max(1)) {
         let value = low + i as f64 * step;
@@ -204,7 +204,7 @@ fn plot(
         paint::centre(&painter, text, &label, caption.clone(), p.t3);
     }
     let ink = Color32::from_rgb(r, g, b);
-    // On white the pale colours of the list need more ink.
+    // Pale colours of the list need more contrast on white.
     let ink = if ui.visuals().dark_mode {
         ink
     } else {

@@ -1,4 +1,4 @@
-//! Where a layer lies: by numbers, by a file, by aligning it to the scan.
+//! Transform of a layer: by numbers, from a file, or by aligning it to the scan.
 
 use super::parameters::{self, Rows};
 use crate::state::alignment::Nudge;
@@ -117,7 +117,7 @@ pub fn show(
     }
 }
 
-/// Six rows; what one of them was set to.
+/// Six rows; returns the changed value.
 fn numbers(ui: &mut Ui, nudge: Nudge) -> Option<(Nudge, Phase)> {
     let mut changed = None;
     let defaults = Nudge::default();

@@ -1,4 +1,4 @@
-//! The streamlines of a layer: which of them are shown, which are chosen, and what lies under the views.
+//! The streamlines of a layer: which are shown, which are selected, and the panel below the views.
 
 use super::display::{segment_row, select_row};
 use crate::data::tractogram::LENGTH;
@@ -17,7 +17,7 @@ use std::sync::Arc;
 
 const FILTER: &str = "Filter";
 
-/// Nothing unless the user has to do with streamlines of a layer.
+/// Shown only while the user works on the streamlines of a layer.
 pub fn show(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<Action>) {
     let selected = super::selected_tracks(state).is_some();
     let about = selected
@@ -28,7 +28,7 @@ pub fn show(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<A
     let Some((layer, lines)) = state.bundle().filter(|_| about) else {
         return;
     };
-    // Tracking has rows of the same names.
+    // Tracking has rows with the same names.
     ui.push_id("streamlines", |ui| {
         section::head_with(ui, "Streamlines", &layer.name);
         shown(ui, state, layer, lines);
@@ -49,7 +49,7 @@ pub fn show(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<A
     });
 }
 
-/// How many there are, and how many the filter leaves.
+/// The number of streamlines, and how many the filter keeps.
 fn shown(ui: &mut Ui, state: &State, layer: &Layer, lines: &Tractogram) {
     let all = format::count(lines.len() as u64);
     let text = match state.sifted(layer.id) {
@@ -59,7 +59,7 @@ fn shown(ui: &mut Ui, state: &State, layer: &Layer, lines: &Tractogram) {
                 1 => String::new(),
                 every => format!(", 1 in {every} drawn"),
             };
-            // The message says why there is nothing newer.
+            // The message says why there is no newer result.
             let old = match state.session.bundle.sift.has_failed() {
                 true => ", as before",
                 false => "",
@@ -71,7 +71,7 @@ fn shown(ui: &mut Ui, state: &State, layer: &Layer, lines: &Tractogram) {
     rows::reading(ui, "Shown", &text);
 }
 
-/// Those that are chosen, and what can be done with them.
+/// The selected streamlines, and the actions on them.
 fn chosen(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
     let columns = Columns::allocate(ui);
     let help =
@@ -114,13 +114,13 @@ fn chosen(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
     }
 }
 
-/// What lies under the views.
+/// Choice of the panel below the views.
 fn below(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
     let columns = Columns::allocate(ui);
     let help =
         "Panel below the views: table of streamlines, profile along them, connectivity matrix";
     slider::label(ui, columns.label, "Below", help);
-    // Four words need more than the usual room.
+    // Four labels need more than the default width.
     let mut row = columns.wide;
     row.min.x = columns.label.left() + 48.0;
     let text = ["Off", "Table", "Profile", "Matrix"];
@@ -209,14 +209,14 @@ fn filter(
     }
 }
 
-/// A row for each region: how it counts.
+/// A row for each region with its rule.
 fn regions(
     ui: &mut Ui,
     state: &State,
     sieve: &StreamlineRules,
     set: &mut impl FnMut(StreamlineRules, Phase),
 ) {
-    /// Of more those that count.
+    /// With more regions, only those with a rule.
     const ROWS: usize = 8;
     let all = &state.document.regions;
     if all.is_empty() {
@@ -283,7 +283,7 @@ fn regions(
     }
 }
 
-/// A range for each value.
+/// A range row for each value.
 fn limits(
     ui: &mut Ui,
     state: &State,
@@ -292,7 +292,7 @@ fn limits(
     memory: &mut Memory,
     set: &mut impl FnMut(StreamlineRules, Phase),
 ) {
-    /// More stand in the table.
+    /// The table shows the rest.
     const ROWS: usize = 8;
     let columns = state.columns(lines).into_iter();
     let columns = columns.filter(|c| !is_stop(c)).take(ROWS);
@@ -306,7 +306,7 @@ fn limits(
             continue;
         }
         let end = |v: Option<f32>, open: f64| v.map_or(open, f64::from);
-        // What is typed may lie beyond all values, where an end is open.
+        // With an open end, a typed value may lie beyond all values.
         let to = end(
             limit.and_then(|l| l.high),
             high.max(limit_end(limit, |l| l.low)),
@@ -331,7 +331,7 @@ fn limits(
             waits: false,
         };
         if let Some(((from, to), phase)) = row.show(ui) {
-            // A knob at the end of its rail lets everything pass.
+            // A handle at the end of its slider lets everything pass.
             let reach = (high - low) * 1e-6 + 0.5 * 10f64.powi(-decimals);
             let limit = Limit {
                 column: column.clone(),
@@ -347,12 +347,12 @@ fn limits(
     }
 }
 
-/// An end of a limit; where it is open, below all.
+/// One end of a limit; an open end lies below all values.
 fn limit_end(limit: Option<&Limit>, end: impl Fn(&Limit) -> Option<f32>) -> f64 {
     limit.and_then(end).map_or(f64::NEG_INFINITY, f64::from)
 }
 
-/// Which of an image's values have to lie within their limits.
+/// The choice of the values of an image that have to lie within the limits.
 fn counting(
     ui: &mut Ui,
     sieve: &StreamlineRules,
@@ -377,7 +377,7 @@ fn counting(
     }
 }
 
-/// Why tracking ended does not matter.
+/// The reason why tracking ended does not matter.
 pub const ANY_REASON: &str = "Any reason";
 
 pub fn is_stop(column: &Column) -> bool {
@@ -411,7 +411,7 @@ pub fn extent(
     Some(extent)
 }
 
-/// One of the file's groups alone.
+/// One of the file's groups on its own.
 fn group(
     ui: &mut Ui,
     lines: &Tractogram,
@@ -455,7 +455,7 @@ fn group(
     }
 }
 
-/// Rows of a menu: why tracking ended, if that matters.
+/// Menu rows: the reason why tracking ended, if it matters.
 pub fn reasons(ui: &mut Ui, now: Option<StopReason>) -> Option<Option<StopReason>> {
     let mut chosen = None;
     if menu::Item::new(ANY_REASON).chosen(now.is_none()).show(ui) {
@@ -524,7 +524,7 @@ fn at_most(
     );
 }
 
-/// Images whose means along the streamlines are values, too.
+/// Images whose means along the streamlines serve as values, too.
 pub fn images(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
     let known = &state.document.bundle.images;
     let offered: Vec<LayerId> = scalar_images(state);
@@ -579,7 +579,7 @@ pub fn image_items(
     chosen
 }
 
-/// `length` for a heading that says mm.
+/// The unit of a column, such as mm for `length`.
 pub fn unit(column: &Column) -> &'static str {
     match column {
         Column::Value(name) if name == LENGTH => "mm",

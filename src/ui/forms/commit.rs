@@ -30,7 +30,7 @@ pub fn show(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<A
     section::end(ui);
 }
 
-/// While a fit runs its progress comes first, after it what it found.
+/// While a fit runs, its progress comes first and its results after it.
 pub fn results(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<Action>) {
     if state.is_filtering() {
         progress::show(ui, state);
@@ -41,7 +41,7 @@ pub fn results(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Ve
     }
 }
 
-/// The severest that the results warn of.
+/// The most severe warning among the results.
 pub fn warned(state: &State) -> Option<Severity> {
     let (layer, weights) = results::weighed(state).filter(|_| !state.is_filtering())?;
     let lines = crate::state::streamlines::lines_of(layer);
@@ -50,7 +50,7 @@ pub fn warned(state: &State) -> Option<Severity> {
     warned.then_some(Severity::Warning)
 }
 
-/// Why it cannot run, or did not.
+/// Why a fit cannot run, or did not.
 fn refusals(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
     let p = theme::palette(ui.style());
     if state.document.filtered().is_none() {
@@ -74,7 +74,7 @@ fn refusals(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
         }
         return;
     }
-    // What the scan does not determine is said beside its switch.
+    // The row of a model that the scan does not determine already says so.
     let undetermined = state.document.undetermined_model().is_some();
     if let Some(why) = state.cannot_filter().filter(|_| !undetermined) {
         Note::new(p, Severity::Warning, &why).show(ui);
@@ -106,7 +106,7 @@ pub fn foot(
     let running = state.is_filtering();
     let why = state.cannot_filter();
     let weighed = weighs(state);
-    // Run and Stop stay where they are: the second click of a double click on one is never for the other.
+    // Run and Stop keep their places: the second click of a double click on one never reaches the other.
     let text = if weighed { "Run again" } else { "Run" };
     let why_not = running.then_some("It runs").or(why.as_deref());
     let run = Button::primary(text).icon(icons::PLAY).disabled(why_not);
@@ -151,14 +151,14 @@ pub fn weighs(state: &State) -> bool {
     results::weighed(state).is_some()
 }
 
-/// All that can be written of a fit.
+/// All files that can be written of a fit.
 pub fn files(state: &State) -> Vec<FilterFile> {
     let mut all = vec![FilterFile::Weights, FilterFile::Kept, FilterFile::All];
     all.extend(results::maps(state).into_iter().map(FilterFile::Map));
     all
 }
 
-/// Asks where to write something of a fit.
+/// Asks where to write a file of the fit.
 pub fn ask(state: &State, memory: &mut Memory, what: FilterFile, place: Place) {
     let of = state
         .document

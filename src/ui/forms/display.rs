@@ -1,4 +1,4 @@
-//! How a layer is shown: window, brightness, colours, opacity.
+//! Display of a layer: window, brightness, colours, opacity.
 
 use crate::data::appearance::ColourMap;
 use crate::data::{Volume, VolumeKind};
@@ -17,7 +17,7 @@ use crate::ui::widgets::slider::{Columns, RangeRow, Scale, SliderRow, label};
 use crate::ui::widgets::{charts, menu};
 use egui::{Color32, Rect, Ui, vec2};
 
-/// A row with a drop-down over rail and field.
+/// A row with a drop-down across slider and field.
 pub fn select_row<T>(
     ui: &mut Ui,
     name: &str,
@@ -30,7 +30,7 @@ pub fn select_row<T>(
     menu::select(ui, columns.wide, name, shown, rows)
 }
 
-/// A row with a switch between words over rail and field.
+/// A row with a segmented switch across slider and field.
 pub fn segment_row(
     ui: &mut Ui,
     name: &str,
@@ -41,7 +41,7 @@ pub fn segment_row(
     segment_row_but(ui, name, help, text, chosen, |_| None)
 }
 
-/// As [`segment_row`]; `why` says why a word cannot be chosen.
+/// Like [`segment_row`]; `why` gives the reason why a segment cannot be chosen.
 pub fn segment_row_but<'a>(
     ui: &mut Ui,
     name: &str,
@@ -59,7 +59,7 @@ pub fn segment_row_but<'a>(
     segmented_but(ui, place, name, text, chosen, why)
 }
 
-/// Range of a frame's values and the window usually shown.
+/// Range of a frame's values and its default window.
 pub(super) fn extent(memory: &mut Memory, volume: &Volume, frame: usize) -> (f32, f32) {
     let key = (volume.id(), frame);
     *memory
@@ -68,7 +68,7 @@ pub(super) fn extent(memory: &mut Memory, volume: &Volume, frame: usize) -> (f32
         .or_insert_with(|| volume.range(frame))
 }
 
-/// The display controls that make sense for a layer.
+/// The display controls that apply to a layer.
 pub fn controls(
     ui: &mut Ui,
     state: &State,
@@ -176,7 +176,7 @@ pub fn controls(
     }
 }
 
-/// The axes of a file that does not name them, to be switched.
+/// Switches the axes of a file that does not name them.
 fn file_space(ui: &mut Ui, state: &State, layer: &Layer, actions: &mut Vec<Action>) {
     let Origin::File { file, reading, .. } = state.document.origin(layer) else {
         return;
@@ -227,7 +227,7 @@ fn frame(ui: &mut Ui, volume: &Volume, d: &Display, set: &mut impl FnMut(Display
     }
 }
 
-/// Beside a slider, which a long unit would leave no room: it stands in the corners of the views.
+/// The unit next to a slider; a long one does not fit and is shown in the corners of the views.
 pub fn short_unit(layer: &Layer) -> &'static str {
     match layer.unit.chars().count() <= 3 {
         true => layer.unit,
@@ -287,7 +287,7 @@ fn colour_maps(ui: &mut Ui, all: &[ColourMap], now: ColourMap) -> Option<ColourM
     }
 }
 
-/// A row to choose a colour map or, below a line, one of these single colours.
+/// A row to choose a colour map or, below a separator, one of these single colours.
 pub(super) fn colour_maps_and(
     ui: &mut Ui,
     (name, help): (&str, &str),
@@ -340,7 +340,7 @@ const COLOURINGS: [(LineColouring, &str); 7] = [
     (LineColouring::StopReason, "Stop reason"),
 ];
 
-/// What of all streamlines the 3-D view shows.
+/// The choice of the streamlines that the 3-D view shows.
 pub fn slab(ui: &mut Ui, view: &View, actions: &mut Vec<Action>) {
     const PANES: [Pane; 3] = [Pane::Axial, Pane::Sagittal, Pane::Coronal];
     let text = ["Whole", "Axial", "Sag.", "Cor."];
@@ -370,12 +370,12 @@ pub fn slab(ui: &mut Ui, view: &View, actions: &mut Vec<Action>) {
     }
 }
 
-/// What streamlines can be coloured by that not all have.
+/// Values for colouring that not all streamlines have.
 #[derive(Clone, Copy)]
 pub struct Has {
     /// A connectivity measure.
     pub measure: bool,
-    /// How much of the signal each explains.
+    /// The weight: how much of the signal each explains.
     pub weight: bool,
 }
 
@@ -430,7 +430,7 @@ pub fn lines(ui: &mut Ui, d: &Display, has: Has, set: &mut impl FnMut(Display, P
         );
     }
     if measured && !by_measure(&d.line_colouring) {
-        // The rows below keep their places.
+        // Keeps the rows below in place.
         SliderRow::new("Colour map", 0.0, 0.0..=1.0)
             .help("Colours from low to high")
             .inactive(Some("of CM only"))

@@ -1,4 +1,4 @@
-//! Geodesic rays in the task Track: their controls.
+//! Controls of geodesic rays in the task Track.
 
 mod directions;
 mod kinds;
@@ -17,7 +17,7 @@ use egui::Ui;
 pub use kinds::Kinds;
 
 const MORE: &str = "Directions, integrator, precision";
-/// Rows with a place of their own; the cut's is with the results, and no row sets which points are kept.
+/// Parameters with a row elsewhere; the cut's is with the results, and no row sets which points are kept.
 const PLACED: &[&str] = &[
     "directions",
     "sharpen",
@@ -34,7 +34,7 @@ type Set<'a> = super::parameters::Set<'a, Rays>;
 pub fn controls(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<Action>) {
     let place = section::head(ui, "Controls");
     let rays = &state.document.rays;
-    // The cut is no control: it stands with the results.
+    // The cut is not among the controls; it is with the results.
     let defaults = Rays {
         cut: rays.cut,
         ..state.session.settings.rays()
@@ -122,7 +122,7 @@ fn strength(ui: &mut Ui, rays: &Rays, parts: &SharpeningParts, set: &mut Set) {
     );
 }
 
-/// Which tensors are sharpened.
+/// The choice of the tensors that are sharpened.
 fn sharpening(ui: &mut Ui, rays: &Rays, parts: &SharpeningParts, set: &mut Set) {
     let defaults = SharpeningParts::defaults();
     let shown = Rows::AllBut(&["alpha", "power"]);

@@ -12,7 +12,7 @@ use egui::Ui;
 
 const BLOCK: &str = "Tensor glyphs";
 
-/// What glyphs are, by name; `None`: there are none.
+/// The shapes of glyphs, by name; `None`: no glyphs.
 pub const SHAPES: [(&str, Option<GlyphShape>); 3] = [
     ("Off", None),
     ("Ellipsoids", Some(GlyphShape::Ellipsoid)),
@@ -94,7 +94,7 @@ pub fn show(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<A
     }
 }
 
-/// Why fewer glyphs are seen than were asked for.
+/// Why fewer glyphs are shown than requested.
 fn hint(state: &State) -> Option<String> {
     let look = state.view.glyphs;
     if look.place == GlyphPlace::Pathways && scene::pathways::sets(state).is_empty() {

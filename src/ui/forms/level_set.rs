@@ -1,4 +1,4 @@
-//! The task Segment: a surface that a hand steers.
+//! The task Segment: a level set that the user guides.
 
 pub mod alarm;
 mod near;
@@ -33,7 +33,7 @@ pub use results::{STARTING, rate};
 
 pub use results::show as results;
 
-/// Bars within the tolerance.
+/// Colour of bars within the tolerance.
 const BAND: Color32 = Color32::from_rgb(0x7A, 0xA2, 0xFF);
 
 fn act(actions: &mut Vec<Action>, action: SegmentAction) {
@@ -48,7 +48,7 @@ pub fn show(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<A
     section::end(ui);
 }
 
-/// What can be chosen for the start.
+/// The initial surfaces that can be chosen.
 #[derive(Clone, Copy)]
 enum From {
     Spheres,
@@ -98,7 +98,7 @@ fn start(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
     let parts = [
         start.map(str::to_owned),
         number(adds, counted(adds, "sphere")),
-        // Short for keep-out spheres, beside which the others have no room.
+        // The short form for keep-out spheres, which leaves space for the others.
         number(cuts, format!("{} keep-out", format::count(cuts as u64))),
     ];
     let parts: Vec<String> = parts.into_iter().flatten().collect();
@@ -165,7 +165,7 @@ fn start(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
 
 fn controls(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<Action>) {
     let place = section::head(ui, "Controls");
-    // First, so that they are in sight in small windows, too.
+    // First, so that they are visible in small windows, too.
     tools(ui, state, actions);
     transport(ui, state, actions);
     let settings = &state.document.segment.settings;
@@ -253,7 +253,7 @@ fn controls(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<A
     let warned = |m: &Message| m.slot == Some(SEGMENT);
     let warned = state.session.messages.iter().any(warned);
     let leaked = alarm::leaked(state).map(|leaked| leaked.leak.noticed);
-    // The alarm asks for these rows, and so does the sentence that the surface is gone.
+    // The leak notice points to these rows, and so does the message that the surface has vanished.
     if let Some(number) = leaked.or(warned.then_some(u64::MAX)) {
         anchor::ask_for(ui, number, Rangef::new(sliders_from, ui.cursor().top()));
     }
@@ -264,7 +264,7 @@ fn controls(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<A
     speeds::show(ui, state, memory, actions);
 }
 
-/// So many as tell a thousand steps of a range apart.
+/// Enough decimals for a thousand steps of a range.
 fn decimals(span: f64) -> i32 {
     (3.0 - span.max(1e-12).log10().floor()).clamp(0.0, 6.0) as i32
 }
@@ -342,7 +342,7 @@ fn transport(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
     ui.add_space(6.0);
 }
 
-/// What a click on a slice does.
+/// The action of a click on a slice.
 fn tools(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
     let (rect, _) =
         ui.allocate_exact_size(vec2(ui.available_width(), space::BUTTON), Sense::hover());
@@ -391,7 +391,7 @@ const SAMPLES: &str = "Each drag over a slice samples, until P or Esc";
 const ADDS: &str = "Each click adds a sphere, until A or Esc";
 const CUTS: &str = "Each click adds a keep-out sphere, until D or Esc";
 const NO_TOOL: &str = "A tool stays selected until its key or Esc";
-/// All that is said of the tool in use.
+/// All hints about the current tool.
 const HINTS: [&str; 4] = [SAMPLES, ADDS, CUTS, NO_TOOL];
 
 pub fn foot(
@@ -436,7 +436,7 @@ pub fn foot(
     }
 }
 
-/// Asks where to write something of the surface.
+/// Asks where to write a file of the surface.
 pub fn ask(state: &State, memory: &mut Memory, what: SegmentFile, place: Place) {
     let purpose = PathPurpose::Segment(what);
     let text = suggestion(state, what.suffix(), &purpose);
@@ -473,7 +473,7 @@ fn as_region(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
     }
 }
 
-/// Whether the surface is asked to move.
+/// Whether the surface is requested to move.
 pub fn plays(state: &State) -> bool {
     state.session.segment.play != RunControl::Rest
         && state.segment_standing() == Some(Standing::Running)

@@ -1,4 +1,4 @@
-//! What the right panel shows while a region is made: the tool, what it draws into, how large it is.
+//! The right panel while a region is made: the tool, the target of its drawing, the tool's size.
 
 mod making;
 
@@ -24,7 +24,7 @@ pub const TOOLS: [(Tool, &str, &str); 4] = [
     (Tool::Fill, "Fill", "G"),
 ];
 
-/// Nothing unless a tool for regions is in the hand.
+/// Shown only while a region tool is active.
 pub fn show(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<Action>) {
     let kind = std::mem::discriminant(&state.view.tool);
     let with_block = state.view.tool.draws()
@@ -33,7 +33,7 @@ pub fn show(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<A
             Tool::Threshold | Tool::Change | Tool::Labels
         );
     if memory.tool_kind.replace(kind) != Some(kind) && with_block {
-        // What was just taken is seen, wherever the panel stood.
+        // Scrolls the tool just chosen into view, wherever the panel stood.
         let place = egui::Rect::from_min_size(ui.cursor().min, egui::vec2(1.0, 1.0));
         ui.scroll_to_rect(place, None);
     }
@@ -89,7 +89,7 @@ fn tools(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
     }
 }
 
-/// Which region it is drawn into.
+/// The region that is drawn into.
 fn into(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
     let drawn = drawn(state);
     let fresh = |role: Role| format!("New {}", role.name().to_lowercase());
@@ -176,7 +176,7 @@ fn where_on(state: &State) -> String {
     {
         return format!("Compares the values of {}", layer.name);
     }
-    // Maps have the scan's voxels: it is named, not they.
+    // Maps share the scan's voxels: the scan is named, not the map.
     let layer = layer_on(&state.document, grid).or_else(|| canvas(&state.document));
     let of = layer.map_or("another image".to_owned(), |l| l.name.clone());
     format!(

@@ -1,4 +1,4 @@
-//! The block "3-D view" of the task View: what of everything it shows.
+//! The block "3-D view" of the task View: which parts of the scene it shows.
 
 use super::display::{segment_row, slab};
 use crate::state::{Action, State, ViewAction};

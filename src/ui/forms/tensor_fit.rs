@@ -1,4 +1,4 @@
-//! The task View: what is shown and how, the tensor fit, and what was checked.
+//! The task View: layers and their display, the tensor fit, and the checks.
 
 pub mod axes;
 pub mod checks;
@@ -59,7 +59,7 @@ pub fn results(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Ve
     super::measure::show(ui, state, memory, actions);
 }
 
-/// `81 × 105 × 60 × 33` and the like, and the affine in words.
+/// `81 × 105 × 60 × 33` and the like, and the affine as text.
 fn describe(grid: &Grid, frames: usize) -> String {
     let affine = match grid.source {
         AffineSource::Sform => "sform used",
@@ -97,7 +97,7 @@ fn grid(layer: &Layer) -> Option<(&Arc<Grid>, usize)> {
     }
 }
 
-/// Shells in words: `1 × b 0, 32 × b 1000`, ungrouped as the field writes b.
+/// Shells as text: `1 × b 0, 32 × b 1000`, ungrouped, as is customary for b.
 pub fn shells(gradients: &Gradients) -> String {
     let shell = |(b, n): (u32, usize)| format!("{n} × b{}{b}", format::THIN);
     gradients
@@ -108,7 +108,7 @@ pub fn shells(gradients: &Gradients) -> String {
         .join(", ")
 }
 
-/// A mask file beside the scan, which the fit may use.
+/// A mask file next to the scan that the fit may use.
 fn offered_mask(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
     let Some(path) = state.offered_mask() else {
         return;
@@ -157,7 +157,7 @@ fn inputs(ui: &mut Ui, state: &State, memory: &mut Memory) {
             .is_some_and(|((g, _), s)| s.matches(g));
         let (icon, fact) = match (&layer.content, known) {
             (Content::Tractogram(t), _) => {
-                // The file has those that were deleted here, too.
+                // The file still has the streamlines that were deleted here.
                 let edited = state.document.is_edited(layer.id);
                 let left = if edited { " left" } else { "" };
                 let count = counted(t.len(), "streamline");
@@ -261,7 +261,7 @@ fn fit(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<Action
     );
 }
 
-/// How the signal becomes tensors, and which volumes take part.
+/// How tensors are computed from the signal, and which volumes take part.
 fn method(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
     let params = &state.document.fit;
     let mut set = |params: Params| actions.push(Action::Tensors(TensorAction::SetFit { params }));
@@ -307,13 +307,13 @@ fn method(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
     }
 }
 
-/// Which mask the fit is within, where there is a choice.
+/// The mask of the fit, if there is a choice.
 fn fit_mask(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
     const FOUND: &str = "Found from the scan";
     let document = &state.document;
     let layers = document.layers.iter().rev();
     let masks: Vec<_> = layers.filter(|l| document.can_be_fit_mask(l)).collect();
-    // The commands know the built-in head with its own mask only.
+    // The commands know the built-in head only with its own mask.
     let built_in = |l: &Arc<Layer>| document.origin(l).is_phantom();
     let found = !document.scan().is_some_and(built_in);
     if masks.len() + usize::from(found) < 2 {
@@ -338,7 +338,7 @@ fn fit_mask(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
     actions.extend(chosen.map(|layer| Action::Tensors(TensorAction::SetMask(layer))));
 }
 
-/// What the panel's layer is exported as.
+/// The label of the button that exports the panel's layer.
 fn export_words(layer: Option<&Arc<Layer>>) -> &'static str {
     match layer.map(|l| &l.content) {
         Some(Content::Tractogram(_)) => "Export tracks…",

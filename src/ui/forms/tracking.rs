@@ -1,5 +1,5 @@
-//! The task Track: streamlines or geodesic rays of the regions, live. Here what both share, and the
-//! controls of streamlines.
+//! The task Track: streamlines or geodesic rays from the regions, live. This file has the controls that both share, and
+//! those of streamlines.
 
 pub mod empty;
 mod lines;
@@ -73,11 +73,11 @@ pub(super) fn inputs(
         .side(24.0)
         .show_right(ui, place);
     regions::add_menu(&add, state, memory, actions);
-    // Seeds first, then where they lead.
+    // Seeds first, then their targets.
     let all = state.document.regions.iter();
     let mut regions: Vec<_> = all.filter(|r| r.role != Role::Region).collect();
     regions.sort_by_key(|r| Role::ALL.iter().position(|&role| role == r.role));
-    /// More would push the controls out of sight; the list has them all.
+    /// More would push the controls out of sight; the list shows all.
     const CHIPS: usize = 10;
     let more = regions.len().saturating_sub(CHIPS);
     for pair in regions[..regions.len() - more].chunks(2) {
@@ -128,7 +128,7 @@ pub(super) fn inputs(
     }
 }
 
-/// Shows those remarks about the regions that `wanted` accepts. They are among the results, where they move no control.
+/// Shows the remarks about regions that `wanted` accepts, among the results, where they move no control.
 pub(super) fn remarks(
     ui: &mut Ui,
     state: &State,
@@ -166,7 +166,7 @@ pub(super) fn remarks(
     }
 }
 
-/// The severest that the results warn of.
+/// The most severe warning among the results.
 pub fn warned(state: &State, memory: &mut Memory) -> Option<Severity> {
     if state.session.live.is_none() && state.session.live_error.is_some() {
         return Some(Severity::Error);
@@ -183,7 +183,7 @@ pub fn warned(state: &State, memory: &mut Memory) -> Option<Severity> {
     warned.then_some(Severity::Warning)
 }
 
-/// Whether one of these remarks is made about regions.
+/// Whether any of these remarks about regions applies.
 pub fn out_of_reach(state: &State, memory: &mut Memory, which: impl Fn(&Remark) -> bool) -> bool {
     let Some(tensors) = &state.document.tensors else {
         return false;
@@ -194,7 +194,7 @@ pub fn out_of_reach(state: &State, memory: &mut Memory, which: impl Fn(&Remark) 
     remarks.iter().any(which)
 }
 
-/// The scan that a fit was made from: its file's name without the ending.
+/// The scan of a fit: its file's name without the ending.
 fn scan_name(document: &Document, fit: OriginId) -> String {
     match document.origins.fit(fit) {
         Some(fit) => source_name(&document.origins.source(fit.scan)),
@@ -237,7 +237,7 @@ fn no_field(ui: &mut Ui, state: &State, memory: &mut Memory) {
     }
 }
 
-/// What is to be placed next, with its tool.
+/// The region to be placed next, with its tool.
 fn region_wanted(ui: &mut Ui, state: &State, role: Role, actions: &mut Vec<Action>) {
     let p = theme::palette(ui.style());
     let tool = Tool::Place { role, cube: false };

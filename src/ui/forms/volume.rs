@@ -203,7 +203,7 @@ fn surface(
     }
 }
 
-/// Of a map over the window, or one.
+/// Colours of a map over the window, or a single colour.
 fn colours(ui: &mut Ui, look: &VolumeLook, set: &mut Set) {
     let named = || theme::CATEGORY_NAMES.into_iter().zip(theme::CATEGORIES);
     let now = look.transfer.colours;
@@ -270,7 +270,7 @@ fn cut(ui: &mut Ui, state: &State, look: &VolumeLook, set: &mut Set) {
     }
 }
 
-/// How far from a cut something is seen, mm, if that matters: another than now.
+/// Distance from a cut up to which the volume is visible, mm, if limited; returns a changed value.
 pub(super) fn fade_row(
     ui: &mut Ui,
     name: &'static str,
@@ -291,7 +291,7 @@ pub(super) fn fade_row(
     }
 }
 
-/// What is cut away of volumes: another choice than now.
+/// The part of volumes that is cut away; returns a changed value.
 pub(super) fn cut_row(ui: &mut Ui, state: &State, now: Cut) -> Option<Cut> {
     let side = |normal: DVec3| SIDES.iter().find(|s| s.1 == normal).map(|s| s.0);
     let shown = match now {
@@ -316,14 +316,14 @@ pub(super) fn cut_row(ui: &mut Ui, state: &State, now: Cut) -> Option<Cut> {
         row(ui, "What faces you", Cut::Facing);
         row(ui, "The corner facing you", Cut::Corner);
         menu::line(ui);
-        // Any orientation: turn the view, then hold the plane.
+        // Any orientation: rotate the view, then fix the plane.
         let CutPlane { at, normal } = facing(state);
         row(ui, "What faces you, held", Cut::Plane { at, normal });
         chosen
     })
 }
 
-/// One of some curves to start from.
+/// Chooses one of some initial curves.
 pub(super) fn curve_row(
     ui: &mut Ui,
     presets: [(&str, Transfer); 4],

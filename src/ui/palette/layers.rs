@@ -1,4 +1,4 @@
-//! What there is to do with each layer.
+//! Commands for each layer.
 
 use super::synonyms::known_as;
 use super::{Entry, Run};
@@ -15,7 +15,7 @@ pub(super) fn entries(state: &State) -> Vec<Entry> {
     layers.flat_map(|l| of_layer(document, l)).collect()
 }
 
-/// As the panel starts with; `None`: of the live result.
+/// With the panel's initial settings; `None`: for the live result.
 pub(super) fn density(layer: Option<LayerId>) -> Action {
     let requested = Wanted::default();
     Action::MapDensity {
@@ -78,7 +78,7 @@ fn of_layer(document: &Document, layer: &Layer) -> Vec<Entry> {
     all
 }
 
-/// An image as a volume, as a surface, or as neither in the 3-D view: what it is not.
+/// Shows an image as a volume, as a surface, or as neither in the 3-D view: the options not in use.
 fn in_scene(layer: &Layer) -> Vec<Entry> {
     let Some(volume) = volume_of(layer) else {
         return Vec::new();

@@ -1,4 +1,4 @@
-//! What there is to do with pathways and tensor glyphs.
+//! Commands for pathways and tensor glyphs.
 
 use super::{Entry, Run};
 use crate::data::Role;
@@ -9,7 +9,7 @@ use crate::ui::forms::eikonal::look::SHAPES;
 use crate::ui::forms::glyphs;
 use std::sync::Arc;
 
-/// Those of the task only where it is looked at: elsewhere nothing of it is seen.
+/// Commands of the task only while it is active: elsewhere their effect is invisible.
 pub(super) fn entries(state: &State) -> Vec<Entry> {
     let mut all = Vec::new();
     if state.document.tensors.is_some() {
@@ -78,7 +78,7 @@ fn of_live(state: &State) -> Vec<Entry> {
     all
 }
 
-/// What the task's panel switches: what it is not now.
+/// Switches of the task's panel: the options not in use.
 fn looks(state: &State) -> Vec<Entry> {
     let settings = &state.document.pathways;
     let mut all = Vec::new();
@@ -148,7 +148,7 @@ fn of_kept(kept: &Arc<KeptPathway>) -> [Entry; 2] {
     .map(|(name, action)| entry(name, "", Action::Pathway(action)))
 }
 
-/// Of the kept ones: the key copies that of the live one.
+/// For kept pathways; the key copies the command of the live one.
 fn commands(state: &State) -> Vec<Entry> {
     let kept = state.document.kept_pathways.iter();
     let one = |kept: &Arc<KeptPathway>| {

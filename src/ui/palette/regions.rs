@@ -1,4 +1,4 @@
-//! What there is to do with regions.
+//! Commands for regions.
 
 use super::{Entry, Run};
 use crate::data::Region;
@@ -11,7 +11,7 @@ pub(super) fn entries(state: &State) -> Vec<Entry> {
     if let Some(region) = selected.and_then(|id| state.document.region(id)) {
         all.extend(of_selected(region));
     } else if !regions.is_empty() {
-        // The panel says to click one.
+        // The panel asks the user to click one.
         all.push(change("Grow, smooth, combine a region"));
     }
     if regions.len() > 1 {

@@ -1,16 +1,16 @@
-//! Notes at the top of a task's panel, which are in sight however the panel is scrolled: the step of the guide, a
-//! leak, messages, layers that a save left out, work that was left behind. What is below makes room for them, but
-//! not while the pointer is on it: until the pointer has left they cover the first rows.
+//! Notes at the top of a task's panel, in sight however the panel is scrolled: the step of the tour, a leak, messages,
+//! layers that a save left out, recovered work. The rows below move down for them, but not while the pointer is on
+//! them: until the pointer has left, the notes cover the first rows.
 
 use super::super::theme::{self, space};
 use super::super::{Memory, forms, recovery, tour};
 use crate::state::{Action, State, Task};
 use egui::{Area, Id, Order, Rect, ScrollArea, Sense, Shape, Stroke, Ui, UiBuilder, pos2};
 
-/// They never take more of the panel.
+/// Largest share of the panel that notes take.
 const MOST: f32 = 0.55;
 
-/// The room that is made for them.
+/// The space reserved for them.
 #[derive(Clone, Copy)]
 struct Made {
     task: Task,
@@ -35,13 +35,13 @@ fn all(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<Action
     super::messages(ui, state, super::is_error, actions);
     recovery::recipe_only(ui, state, actions);
     tour::show(ui, state, memory, actions);
-    // The note of recovered work takes the place of the offer.
+    // The note about recovered work replaces the offer.
     super::messages(ui, state, |m| !super::is_error(m), actions);
     recovery::show(ui, state, actions);
     leak
 }
 
-/// Returns the place that is left.
+/// Returns the remaining rectangle.
 pub fn show(
     ui: &mut Ui,
     body: Rect,

@@ -71,12 +71,12 @@ impl Views {
     }
 }
 
-/// Where the buttons of a slice appear.
+/// Rectangle of the buttons of a slice.
 pub(super) fn slice_buttons_at(slice: &Slice, legend: bool) -> Rect {
     let has_dec = legend && legend::of_slices(slice.state) == Some(Legend::Dec);
-    // Beside the legend, not over it.
+    // Next to the legend, not over it.
     let right = slice.rect.right() - if has_dec { 66.0 } else { 8.0 };
-    // Below the title where there is no room beside it.
+    // Below the title if there is no space beside it.
     let fits = slice.rect.width() >= TITLE.x + 2.0 * SIDE + 16.0;
     let top = slice.rect.top() + if fits { 8.0 } else { 8.0 + TITLE.y };
     Rect::from_min_size(pos2(right - 2.0 * SIDE, top), vec2(2.0 * SIDE, SIDE))
@@ -116,7 +116,7 @@ fn buttons(
         .show_at(ui, left)
 }
 
-/// What of streamlines the 3-D view shows: all, or what lies near a slice.
+/// The streamlines that the 3-D view shows: all, or those near a slice.
 fn slab_rows(ui: &mut Ui, view: &View) -> Option<Action> {
     menu::line(ui);
     menu::caption(ui, "Streamlines");

@@ -1,4 +1,4 @@
-//! A hand that passes over the values of an image: on slices, and on what is flat in 3-D.
+//! Drags that sample the values of an image: on slices, and on planes in 3-D.
 
 use super::annotations;
 use super::drag::Kind;
@@ -15,13 +15,13 @@ pub fn held(ui: &Ui, state: &State) -> bool {
     state.view.tool == Tool::Sample || ui.input(|i| i.key_down(Key::P))
 }
 
-/// Begins, in 3-D in this plane (a point and its normal).
+/// Begins a sample; in 3-D it stays in this plane (a point and its normal).
 pub fn begin(at: DVec3, plane: Option<(DVec3, DVec3)>, actions: &mut Vec<Action>) -> Kind {
     actions.push(Action::Sample(SampleAction::Begin(at)));
     Kind::Sample { last: at, plane }
 }
 
-/// The hand is at another place.
+/// The pointer has moved.
 pub fn over(last: &mut DVec3, now: DVec3, actions: &mut Vec<Action>) {
     if now.distance(*last) > 0.0 {
         actions.push(Action::Sample(SampleAction::Over(*last, now)));
@@ -29,7 +29,7 @@ pub fn over(last: &mut DVec3, now: DVec3, actions: &mut Vec<Action>) {
     }
 }
 
-/// What was passed over so far: its voxels, and their mean and deviation beside the hand.
+/// The voxels sampled so far, and their mean and deviation next to the pointer.
 pub fn on_slice(painter: &Painter, slice: &Slice, taken: &mut Vec<Rect>) {
     let Some(sample) = &slice.state.session.sample else {
         return;

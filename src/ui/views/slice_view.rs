@@ -1,4 +1,4 @@
-//! A slice view: geometry and hands.
+//! A slice view: geometry and mouse.
 
 use super::cut::{Cut, to_screen, to_world};
 use super::drag::{self, CLICK, Drag, Kind};
@@ -16,7 +16,7 @@ use crate::ui::paint_callback::{List, pixels};
 use egui::{CursorIcon, Modifiers, PointerButton, Pos2, Rect, Response, Ui};
 use glam::{DVec2, DVec3};
 
-/// A rim is taken from within this distance, points.
+/// Distance within which a rim can be grabbed, points.
 const RIM: f32 = 5.0;
 const ZOOM: (f64, f64) = (0.2, 40.0);
 
@@ -26,12 +26,12 @@ pub(super) struct Slice<'a> {
     pub pane: Pane,
     pub rect: Rect,
     pub plane: Plane,
-    /// Where the crosshair may go.
+    /// Limits of the crosshair.
     pub bounds: (DVec3, DVec3),
 }
 
 impl<'a> Slice<'a> {
-    /// And what is drawn of it; `None` where a place has no size.
+    /// The slice and its draw list; `None` if the rectangle is empty.
     pub fn new(ui: &Ui, pane: Pane, rect: Rect, state: &'a State) -> Option<(Self, SlicePane)> {
         let points = DVec2::new(f64::from(rect.width()), f64::from(rect.height()));
         let size = Size {
@@ -145,7 +145,7 @@ impl Views {
         }
     }
 
-    /// A hand in this frame: where it is, and whether its button still is down.
+    /// Continues a drag in this frame: the pointer's position, and whether its button is still down.
     pub(super) fn slice_moves(
         &mut self,
         ui: &Ui,
@@ -253,7 +253,7 @@ impl Views {
                 // Right, bottom, left and top.
                 return rim(handle % 2 == 0, handle % 2 == 1);
             }
-            // Small rings keep a body to hold.
+            // Small rings keep a body that can be grabbed.
             let inner = RIM.min(bounds.width().min(bounds.height()) * 0.2);
             if distance > RIM {
                 None
@@ -285,7 +285,7 @@ impl Views {
             let camera = slice.camera();
             let zoom = (camera.zoom * factor).clamp(ZOOM.0, ZOOM.1);
             if zoom != camera.zoom {
-                // What is under the pointer stays there.
+                // The point under the pointer stays there.
                 let kept = slice.world(at) - slice.plane.centre;
                 let pan_mm = camera.pan_mm + kept * (1.0 - camera.zoom / zoom);
                 actions.push(Action::View(ViewAction::SetSlice {
@@ -325,7 +325,7 @@ impl Views {
     }
 }
 
-/// What a button does where nothing is under it.
+/// The drag of a button over no region.
 fn gesture(slice: &Slice, gesture: Gesture) -> Option<Kind> {
     match gesture {
         Gesture::Crosshair => Some(Kind::Crosshair),
@@ -358,7 +358,7 @@ fn slice_drag(slice: &Slice, drag: &mut Drag, at: Pos2, actions: &mut Vec<Action
             }));
         }
         Kind::Zoom { before } if travelled != egui::Vec2::ZERO => {
-            // Upwards comes nearer; the middle of the view stays.
+            // Upwards zooms in; the centre of the view stays.
             const POINTS: f64 = 150.0;
             let factor = (f64::from(drag.pressed.y - at.y) / POINTS).exp();
             let zoom = (before.zoom * factor).clamp(ZOOM.0, ZOOM.1);
@@ -371,7 +371,7 @@ fn slice_drag(slice: &Slice, drag: &mut Drag, at: Pos2, actions: &mut Vec<Action
             }));
         }
         Kind::Window { layer, before } => {
-            // A click that goes nowhere is for the crosshair where the left button does this.
+            // Where the left button changes the window, a click without a drag sets the crosshair.
             let left = drag.button == PointerButton::Primary;
             if left && !drag.changed && at.distance(drag.pressed) < CLICK {
                 return;
@@ -448,7 +448,7 @@ fn slice_release(slice: &Slice, drag: &Drag, at: Pos2, actions: &mut Vec<Action>
     }
 }
 
-/// Within the slice: its own position along the normal stays.
+/// Moves it within the slice: its own position along the normal stays.
 fn move_crosshair(slice: &Slice, world: DVec3, actions: &mut Vec<Action>) {
     let mut world = world.clamp(slice.bounds.0, slice.bounds.1);
     if let Some(axis) = slice.pane.normal_axis() {

@@ -1,4 +1,4 @@
-//! A filter of a layer beside regions that are placed for tracking.
+//! The rules of a layer, and regions placed for tracking.
 
 use super::{Desk, limit, weight};
 use crate::support::test;
@@ -16,7 +16,7 @@ pub fn tests() -> Vec<Trial> {
     ]
 }
 
-/// A target that is placed for tracking narrows no filter that was there; the filter's own list takes it in.
+/// A target placed for tracking does not change existing rules; the rules' own list includes it.
 fn apart() {
     let mut desk = Desk::new(50);
     let all = desk.layer("all");
@@ -30,7 +30,7 @@ fn apart() {
     let sieve = |desk: &Desk| desk.window.state.document.bundle.sieve.clone().unwrap();
     let (seed, target) = (regions[0].id, regions[1].id);
     assert_eq!(sieve(&desk).how(target, Role::Target), RegionRule::Nothing);
-    // Nor do one that is copied, and a seed that becomes an include region.
+    // Nor does a copied one, nor a seed that becomes an include region.
     desk.window
         .act(Action::Region(RegionAction::Duplicate(target)));
     let role = Role::Include;
@@ -56,7 +56,7 @@ fn apart() {
         (desk.shown(), sieve(&desk).uses),
         (before.clone(), Vec::new())
     );
-    // Of another layer than the one at hand it is left alone, too.
+    // The rules of a layer other than the current one are left alone, too.
     desk.act(BundleAction::Keep);
     let kept = desk.window.state.document.layers.last().unwrap().id;
     assert_ne!(kept, all);

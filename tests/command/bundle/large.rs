@@ -1,4 +1,4 @@
-//! A hundred thousand streamlines in the live filter and the table: how long each answer takes.
+//! A hundred thousand streamlines in the live selection and the table: response times.
 
 use super::{limit, weight};
 use crate::support::{Window, test};
@@ -14,9 +14,9 @@ use std::sync::Arc;
 use std::time::Instant;
 
 const COUNT: usize = 100_000;
-/// What a hand waits for without noticing, ms; on a machine that does other things besides, ten times that.
+/// A response time that users do not notice, ms; ten times that on a machine with other work.
 const AT_ONCE_MS: f64 = 100.0;
-/// What is done once, at all 7.5 million points: an image sampled, streamlines copied, ms.
+/// Time for work done once on all 7.5 million points: sampling an image, copying streamlines, ms.
 const ONCE_MS: f64 = 500.0;
 const LOADED: f64 = 10.0;
 
@@ -24,7 +24,7 @@ pub fn tests() -> Vec<Trial> {
     vec![test("bundle::100,000 streamlines stay fluid", large)]
 }
 
-/// Lines of 75 points, 1 mm apart, along x at places of a lattice.
+/// Lines of 75 points, 1 mm apart, along x at the points of a lattice.
 fn lines() -> Tractogram {
     let (mut points, mut offsets) = (Vec::new(), vec![0]);
     for i in 0..COUNT {

@@ -1,4 +1,4 @@
-//! What was done to streamlines, after a session was saved and opened.
+//! Edits of streamlines, after saving and opening a session.
 
 use super::{Desk, limit, rows, weight, write};
 use crate::program;
@@ -36,7 +36,7 @@ pub(super) fn session() {
         anchor: None,
     });
     desk.act(BundleAction::DeleteChosen);
-    // A mask that is in no file, in a rule that is recorded.
+    // A mask that is in no file, in a recorded rule.
     let grid =
         Arc::new(Grid::axis_aligned([60, 60, 3], DVec3::ONE, DVec3::new(0.0, 0.0, -1.0)).unwrap());
     let ball = region(
@@ -99,12 +99,12 @@ pub(super) fn session() {
         before.bundle.measurements
     );
     assert_eq!(state.view.drawer, Some(Drawer::Table));
-    // Regions have other names now; the filter means the same one.
+    // Regions have other ids now; the rules refer to the same one.
     let sieve = state.document.bundle.sieve.clone().unwrap();
     let first = &state.document.regions[0];
     assert_eq!(sieve.how(first.id, first.role), RegionRule::Within);
     assert_eq!(sieve.layer, of("all, selected").0);
-    // Saved again it is the same session.
+    // Saved again, the session is unchanged.
     let again = desk.folder.path().join("again.arcuate");
     other.act(Action::Session(SessionAction::Save {
         path: Some(again.clone()),
@@ -146,7 +146,7 @@ pub(super) fn refused() {
     });
     desk.act(BundleAction::DeleteChosen);
     let path = save(&mut desk, "s.arcuate");
-    // Another file under the same name.
+    // Another file with the same name.
     write(&desk.folder.path().join("all.trx"), 11);
     let mut other = Window::new();
     other.act(Action::Session(SessionAction::Leave(UnsavedAction::Open(

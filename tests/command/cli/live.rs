@@ -1,4 +1,4 @@
-//! The window's final result is the command line's, to the byte.
+//! The window's final result equals that of the command line, byte for byte.
 
 use super::{arcuate, coarse_head, points, shell_words};
 use crate::support::Window;
@@ -34,7 +34,7 @@ pub fn rays() {
     window.place(Role::Seed, sphere(-24.3, -16.1, 10.7, 5.5));
     let seed = window.state.session.selected_region.expect("a seed");
     window.place(Role::Target, sphere(-28.0, -20.0, 46.0, 12.0));
-    // Dragged and sharpened as by a hand, cut, then at rest.
+    // Dragged and sharpened as by a user, cut, then at rest.
     let mut rays = window.state.document.rays.clone();
     rays.medium.sharpening = Sharpening::Power { alpha: 1.7 };
     for phase in [Phase::Live, Phase::Done] {
@@ -87,7 +87,7 @@ pub fn rays() {
     };
     assert_eq!(numbers(&a), numbers(&b));
 
-    // Where none gets there, the command says what became of them.
+    // If none arrives, the command reports the outcomes.
     let nowhere = sentence.iter().map(|w| match *w {
         "command.tck" => "nowhere.tck",
         w if w.starts_with("sphere:-28") => "sphere:70,90,80,2",
@@ -102,7 +102,7 @@ pub fn rays() {
     );
 }
 
-/// Regions painted by hand, exported and named in the command: the same streamlines and rays.
+/// Regions painted manually, exported and named in the command: the same streamlines and rays.
 pub fn painted() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let here = folder.path();
@@ -189,7 +189,7 @@ pub fn painted() {
     }
 }
 
-/// What the window does with regions, done by commands, and what those refuse.
+/// The window's operations on regions, done by commands, and the refusals of these.
 pub fn region_commands() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let here = folder.path();
@@ -217,7 +217,7 @@ pub fn region_commands() {
     let only = voxels("--union mask:a.nii.gz --subtract mask:b.nii.gz --out only.nii.gz");
     assert_eq!(a + b, either + both);
     assert_eq!(only, a - both);
-    // 12 mm and 5 mm more of a ball, on voxels of 4 mm.
+    // A ball 12 mm and 5 mm larger, on voxels of 4 mm.
     let grown = voxels("--union mask:a.nii.gz --grow 5 --out grown.nii.gz");
     let ratio = grown as f64 / a as f64;
     assert!((2.0..3.6).contains(&ratio), "{ratio}");

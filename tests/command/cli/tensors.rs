@@ -31,13 +31,13 @@ pub fn tracked() {
     let reported = json(&words(&dti), here);
     let [a, b] = ["scan.tck", "dti.tck"].map(|name| points(&here.join(name)));
     assert!(a.len() > 1_000 && a == b, "tensors of a fit are that fit");
-    // The command it prints does it again.
+    // The printed command repeats it.
     let again = reported["repeat"].as_str().expect("a command").to_owned();
     let again = shell_words(&again.replace("dti.tck", "again.tck"));
     let again: Vec<&str> = again.iter().skip(1).map(String::as_str).collect();
     json(&again, here);
     assert_eq!(points(&here.join("again.tck")), b);
-    // The other frame is the other fibres; rays and maps take tensors as well.
+    // The other frame gives other fibres; rays and maps accept tensors as well.
     let mirrored = format!(
         "track maps/tensor.nii.gz --tensor-order mrtrix --tensor-frame voxel --seed {SEED} --out m.tck"
     );
@@ -112,7 +112,7 @@ fn layout(state: &State) -> Option<TensorLayout> {
     }
 }
 
-/// It asks, the answer is a step that is undone, and a session opens with it.
+/// It asks, the answer is a step that can be undone, and a session restores it.
 fn window(here: &Path, expected: &[u8]) {
     let mut window = Window::new();
     window.act(Action::Files(FilesAction::Open(vec![

@@ -1,4 +1,4 @@
-//! Weights of streamlines: a session holds them with their maps, and what they were fitted from does it again.
+//! Weights of streamlines: a session stores them with their maps, and a fit with its stored inputs repeats them.
 
 use super::replay::{outcomes, run};
 use crate::support::origins::weight_maps;
@@ -43,7 +43,7 @@ fn packed() {
     assert!(PackedNumbers::left_out(values.len()).unpack().is_err());
 }
 
-/// Numbers of a later version: the next save has them again, until there are others.
+/// Numbers of a later version: the next save keeps them until they are replaced.
 fn stay() {
     let folder = tempfile::tempdir().expect("a folder");
     let at = |name: &str| folder.path().join(name);
@@ -92,7 +92,7 @@ fn stay() {
         (values, weighed.figures.clone(), weighed.from.clone())
     };
     assert_eq!(weights(&back), weights(&window));
-    // Of streamlines that were edited they say nothing.
+    // They do not apply to edited streamlines.
     without.act(Action::Bundle(BundleAction::Choose {
         lines: (0..5).collect(),
         how: How::Replace,
@@ -119,7 +119,7 @@ fn come_back() {
     let (layer, lines) = window.state.document.filtered().expect("kept");
     let (id, all) = (layer.id, lines.len());
     assert!(all > 20, "{all}: {}", window.said());
-    // Some are gone: they are fitted again without being asked.
+    // Some were deleted: the rest is refitted automatically.
     window.act(Action::Bundle(BundleAction::Choose {
         lines: (0..5).collect(),
         how: How::Replace,
@@ -173,9 +173,9 @@ fn come_back() {
     }
     let names = documents.map(|d| d.layers.iter().map(|l| l.name.clone()).collect::<Vec<_>>());
     assert_eq!(names[0], names[1]);
-    // They are those of the streamlines as they are, and can be fitted on.
+    // They belong to the present streamlines, and the fit can continue.
     again.act(Action::View(ViewAction::SelectTask(Task::Filter)));
-    // Which of them run through a voxel is known before they are.
+    // The streamlines that pass a voxel are known before that.
     let at_crosshair = [&window, &again].map(|w| {
         let all = readings(&w.state).into_iter();
         let found = all.filter(|r| r.name == WEIGHTS).map(|r| r.value).next();
@@ -195,7 +195,7 @@ fn come_back() {
             .any(|o| o.starts_with(&requested) && !o.contains("differ")),
         "{reported:?}"
     );
-    // A few letters may stand for more than any memory holds.
+    // A few characters may expand to more than any memory holds.
     let text = std::fs::read_to_string(&path).expect("read");
     let mut session: serde_json::Value = serde_json::from_str(&text).expect("JSON");
     let numbers = session["numbers"].as_array_mut().expect("numbers");
@@ -210,7 +210,7 @@ fn come_back() {
         "{message}"
     );
     assert!(full.state.document.layer(id).is_some(), "the others are");
-    // Where the streamlines are made again, the weights and their maps come back with them.
+    // If the streamlines are recomputed, the weights and their maps are restored with them.
     std::fs::remove_dir_all(folder.path().join("weights.arcuate.files")).expect("removed");
     let (code, _, reported) = run(&["replay", "weights.arcuate"], folder.path());
     assert_eq!(code, Some(1), "{reported}");

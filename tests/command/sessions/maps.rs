@@ -56,7 +56,7 @@ fn map(
     id
 }
 
-/// The streamlines that a map is of.
+/// The streamlines of a map.
 fn map_of(window: &Window, map: LayerId) -> LayerId {
     let made = window.state.document.density_map(map);
     made.expect("a density map").of.layer
@@ -117,7 +117,7 @@ fn come_back() {
     let mut found = again.state.clone();
     found.document.fit_mask = None;
     assert!(methods(&found).contains("Otsu N (1979)"));
-    // Taken back one by one.
+    // Undone one by one.
     again.act(Action::Layer(LayerAction::Delete(first)));
     again.act(Action::Undo);
     assert_eq!(difference(&told(&window.state), &told(&again.state)), None);
@@ -137,7 +137,7 @@ fn made_again() {
     assert!(status.ends_with("same bytes"), "{status} {}", again.said());
 }
 
-/// As only a hand can write it.
+/// Only a manual edit can write this.
 fn of_each_other() {
     let folder = tempfile::tempdir().expect("a folder");
     let mut window = sampled(folder.path());

@@ -1,4 +1,4 @@
-//! Masks in sessions: of every source of an affine they come back, and what cannot be read stays.
+//! Masks in sessions: those with every source of an affine are restored, and unreadable ones stay.
 
 use super::replay::{outcomes, run};
 use crate::support::origins::kept;
@@ -24,7 +24,7 @@ pub fn tests() -> Vec<Trial> {
     ]
 }
 
-/// A small block far from the streamlines, on a grid whose affine is from there.
+/// A small block far from the streamlines, on a grid with this source of its affine.
 fn mask(source: AffineSource) -> Mask {
     let affine = glam::DAffine3::from_scale_rotation_translation(
         DVec3::splat(2.0),
@@ -36,7 +36,7 @@ fn mask(source: AffineSource) -> Mask {
     Mask::cut_to(&grid, ([2, 2, 2], [5, 4, 3]), |i| i % 3 > 0)
 }
 
-/// A scan with a seed, kept streamlines, and a region with a mask of each source.
+/// A scan with a seed, kept streamlines, and a region with a mask for each source.
 fn saved(folder: &Path) -> (Window, PathBuf) {
     let mut window = Window::with_scan(folder);
     window.place(Role::Seed, dvec3(0.0, -6.0, 0.0), 5.0);
@@ -52,7 +52,7 @@ fn saved(folder: &Path) -> (Window, PathBuf) {
     (window, path)
 }
 
-/// What the mask regions are.
+/// Properties of the mask regions.
 fn masks(window: &Window) -> Vec<(String, Role, Grid, Vec<u8>)> {
     let one = |r: &Arc<Region>| match &*r.shape {
         Shape::Mask(mask) => Some((
@@ -72,7 +72,7 @@ fn masks(window: &Window) -> Vec<(String, Role, Grid, Vec<u8>)> {
         .collect()
 }
 
-/// As a window takes over what another left behind.
+/// Opened like a recovered session.
 fn recovered(path: &Path) -> Window {
     let mut window = Window::new();
     let leaving = UnsavedAction::Recover(path.to_owned());
@@ -127,7 +127,7 @@ fn unreadable() {
     }
     std::fs::write(&path, whole.to_string()).expect("written");
     let mut again = Window::opened(&path);
-    // The regions in one sentence, and the streamlines that they made.
+    // The regions in one sentence, and the streamlines computed from them.
     let message = again.said();
     assert_eq!(message.lines().count(), 2, "{message}");
     let count = AffineSource::ALL.len();
@@ -161,7 +161,7 @@ fn unreadable() {
         {
             assert_eq!(was, now);
         }
-        // As the later version reads it.
+        // As a later version reads it.
         let masks_now = now["masks"].as_array_mut().expect("masks");
         for (mask, source) in masks_now.iter_mut().zip(AffineSource::ALL) {
             mask["affine"] = Value::from(source.name());
@@ -184,7 +184,7 @@ fn unreadable() {
         assert!(lines(&healed) == lines(&before));
         assert_eq!(kept(&healed.state.document).len(), 1);
     }
-    // Nothing takes the place of what was recovered in part.
+    // A partly recovered copy is not replaced.
     let mut recovered = recovered(&folder.path().join("t.arcuate"));
     assert!(
         recovered.said().contains("kept until all of it is here"),
@@ -193,7 +193,7 @@ fn unreadable() {
     );
     recovered.save(&folder.path().join("part.arcuate"));
     assert!(recovered.state.session.saving.recovered.is_some());
-    // Taken out by hand, they are gone: those of one sentence, not those of another.
+    // Removed by the user, they are gone: those of one sentence, not those of another.
     whole["masks"][0]["affine"] = Value::from("of a version after that");
     let two = folder.path().join("two.arcuate");
     std::fs::write(&two, whole.to_string()).expect("written");
@@ -212,7 +212,7 @@ fn unreadable() {
     assert_eq!(two.state.document.left_out.len(), count);
 }
 
-/// A region that is the mask of a file stays while the file is away, and comes back with it.
+/// A region that is the mask of a file stays while the file is missing, and returns with it.
 fn waits() {
     let folder = tempfile::tempdir().expect("a folder");
     let mut window = Window::with_scan(folder.path());
@@ -224,7 +224,7 @@ fn waits() {
         .id;
     let role = Role::Mask;
     window.act(Action::Region(RegionAction::FromLayer { layer, role }));
-    // Also what it was in a label map.
+    // Including its number in a label map.
     let region = window.state.document.regions[0].id;
     window.state.document.label_numbers.insert(region, 1024);
     let number = |window: &Window| {
@@ -260,8 +260,8 @@ fn waits() {
     assert!(again.state.document.left_out.is_empty());
 }
 
-/// A painted region that was exported is its file in commands, also after the session was opened again, as long
-/// as the file is what it was. Nobody is asked about a file that nothing is read from.
+/// Commands use the file of an exported painted region, even after reopening the session, as long as the file is
+/// unchanged. There is no question about a file from which nothing is read.
 fn exported() {
     let folder = tempfile::tempdir().expect("a folder");
     let mut window = Window::with_scan(folder.path());
@@ -293,13 +293,13 @@ fn exported() {
     };
     assert_eq!(kept(&again), kept(&window));
     assert!(kept(&again).contains("painted.nii.gz"), "{}", kept(&again));
-    // A recovery copy knows it, too, wherever it lies.
+    // A recovery copy stores it, too, whatever its folder.
     let elsewhere = tempfile::tempdir().expect("a folder");
     let copy = elsewhere.path().join("copy.arcuate");
     let mut again = again;
     again.save(&copy);
     assert!(in_command(&Window::opened(&copy)));
-    // What another program has put there is not the region.
+    // A file written there by another program is not the region.
     let bytes = std::fs::read(&file).expect("there");
     std::fs::write(&file, &bytes[1..]).expect("written");
     for gone in [false, true] {

@@ -1,5 +1,4 @@
-//! Sessions that were damaged at random: a document or a sentence, never a panic, and memory in
-//! proportion to the file.
+//! Randomly damaged sessions: a document or a sentence, never a panic, and memory in proportion to the file.
 
 use crate::support::entries::document;
 use crate::support::session_window::Window;
@@ -14,7 +13,7 @@ pub fn tests() -> Vec<Trial> {
     vec![test("sessions::mutations", mutations)]
 }
 
-/// How many sessions are damaged; `ARCUATE_FUZZ_SECONDS` goes on for longer.
+/// Number of damaged sessions; `ARCUATE_FUZZ_SECONDS` continues for longer.
 const SESSIONS: usize = 500;
 
 /// Everything between the text and the document, without the disk.
@@ -35,7 +34,7 @@ fn taken_in(text: &str) -> bool {
     document(path, &file)
 }
 
-/// Another value somewhere in a JSON text.
+/// Changes a random value in a JSON text.
 fn change(value: &mut Value, random: &mut Random) {
     let pick = |random: &mut Random, n: usize| (random.bits() % n.max(1) as u64) as usize;
     match value {

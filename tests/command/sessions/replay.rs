@@ -1,4 +1,4 @@
-//! `arcuate replay`: the same bytes, or it says so.
+//! `arcuate replay`: the same bytes, or a report of the difference.
 
 use crate::support::session_window::Window;
 use crate::support::test;
@@ -19,7 +19,7 @@ pub fn tests() -> Vec<Trial> {
     ]
 }
 
-/// Voxels are named by numbers of single precision, which above 2²⁴ are not all there.
+/// Voxels are numbered in single precision, which skips numbers above 2²⁴.
 fn by_sample() {
     let count = (1 << 24) + (1 << 22) + 3;
     let cost = |i: usize| 1.0 + (i % 1009) as f32;
@@ -31,7 +31,7 @@ fn by_sample() {
         compare(&expected, &Again::Values(&others)).0
     };
     assert_eq!(with(1.0), Match::SameBytes);
-    // A half and twice of what the order of updates leaves open.
+    // Half and twice the variation due to the order of updates.
     assert_eq!(with(1.0 + 5e-5), Match::WithinTolerance);
     assert_eq!(with(1.0 + 2e-4), Match::Differs);
 }
@@ -82,7 +82,7 @@ fn replay() {
             .count(),
         3
     );
-    // Without the files beside it everything is made again all the same.
+    // Without the files next to it everything is still recomputed.
     std::fs::remove_dir_all(here.join("s.arcuate.files")).expect("removed");
     let (code, value, said) = run(&["replay", "s.arcuate"], here);
     assert_eq!(code, Some(0), "{said}");
@@ -90,7 +90,7 @@ fn replay() {
         outcomes(&value).iter().all(|o| o.ends_with("same bytes")),
         "{value}"
     );
-    // Another result than the session says.
+    // A result that differs from the session's.
     let text = std::fs::read_to_string(here.join("s.arcuate")).expect("read");
     let mut session: Value = serde_json::from_str(&text).expect("JSON");
     let results = session["results"].as_array_mut().expect("results");
@@ -143,7 +143,7 @@ fn replay() {
     assert_eq!(code, Some(0), "{said}");
 }
 
-/// What does not need a missing file is made again.
+/// Results that do not need a missing file are recomputed.
 fn partly() {
     let folder = tempfile::tempdir().expect("a folder");
     let here = folder.path();
@@ -167,8 +167,7 @@ fn partly() {
     assert_eq!(outcomes(&value)[0], "tensors: same bytes");
 }
 
-/// What is live in a snapshot is made again with its own parameters, fit and regions, and is called what
-/// the user calls it.
+/// Live results in a snapshot are recomputed with its own parameters, fit and regions, and have the user's name.
 fn snapshots() {
     let folder = tempfile::tempdir().expect("a folder");
     let here = folder.path();
@@ -189,7 +188,7 @@ fn snapshots() {
     fit.min_eigenvalue_mm2_per_s = 6e-4;
     window.act(Action::Tensors(TensorAction::SetFit { params: fit }));
     window.save(&here.join("s.arcuate"));
-    // Also where nothing is kept beside it.
+    // Even if nothing is stored next to it.
     for stored in [true, false] {
         if !stored {
             std::fs::remove_dir_all(here.join("s.arcuate.files")).expect("removed");

@@ -1,4 +1,4 @@
-//! Snapshots come back with their session: their regions, layers, tensors and what was live.
+//! Snapshots are restored with their session: regions, layers, tensors and live results.
 
 use crate::support::session_window::Window;
 use crate::support::test;
@@ -104,7 +104,7 @@ fn come_back() {
         assert_eq!(names(&is.document), layers, "DEC and FA, too");
         let live = was.live.as_ref().expect("live").output.kept.clone();
         assert_eq!(points(&is.document, "Live"), &*live.points);
-        // It is seen where what is live is seen.
+        // It is visible where live results are visible.
         let mut state = again.state.clone();
         snapshots::compare(&mut state, Some(number));
         let with = state.session.comparing.clone().expect("a snapshot");
@@ -122,14 +122,14 @@ fn come_back() {
             |l: &arcuate::state::Layer| l.content.volume().expect("an image").values.clone();
         assert!(values(layer) == values(fa));
     }
-    // It was deleted since, and is in the first alone.
+    // It was deleted since, and is only in the first.
     let first = snapshot(&again, 0);
     let was = snapshot(&window, 0);
     assert_eq!(
         points(&first.document, "Tracks"),
         points(&was.document, "Tracks")
     );
-    // Twice there and back is the same.
+    // A second round trip gives the same.
     let mut again = again;
     let second = folder.path().join("t.arcuate");
     again.save(&second);
@@ -145,7 +145,7 @@ fn come_back() {
     });
 }
 
-/// Also what it alone is about: weights that cannot be read, a file that is another.
+/// Including parts of its own: unreadable weights, a replaced file.
 fn lacking() {
     let folder = tempfile::tempdir().expect("a folder");
     let mut window = tracked(folder.path());
@@ -239,7 +239,7 @@ fn counted() {
     };
     assert_eq!(name("2"), "3");
     assert_eq!(name("202611221930"), "202611221931");
-    // There is none after it.
+    // There is no number after it.
     let last = usize::MAX.to_string();
     assert_eq!(name(&last), last);
 }
@@ -258,7 +258,7 @@ fn of_one_document() {
     assert!(session.snapshots.is_empty() && session.comparing.is_none());
 }
 
-/// Of more than are kept the newest stay, and the divider stays where it was when others are compared.
+/// With too many, the newest stay, and the divider stays in place when others are compared.
 fn oldest() {
     let mut window = Window::new();
     let shape = |i: usize| arcuate::data::Shape::Sphere {

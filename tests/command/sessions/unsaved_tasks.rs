@@ -1,4 +1,4 @@
-//! What is in no file, task by task: weights and parameters.
+//! Work that is in no file, task by task: weights and parameters.
 
 use crate::support::session_window::{Window, everything, layer};
 use crate::support::test;
@@ -29,7 +29,7 @@ pub fn tests() -> Vec<Trial> {
     ]
 }
 
-/// The weights of a file are those of its streamlines until others are fitted, or a bundle was left out.
+/// The weights of a file are those of its streamlines until others are fitted, or a virtual lesion is computed.
 fn weights() {
     let folder = tempfile::tempdir().expect("a folder");
     let mut window = everything(folder.path());
@@ -76,12 +76,12 @@ fn weights() {
         window.state.session.status
     );
     assert_eq!(unsaved(&window), (false, true));
-    // Another file in its place takes both away again.
+    // Another file in its place makes both unsaved again.
     save(&mut window, FilterFile::Kept, "all.tck");
     assert_eq!(unsaved(&window), (true, true));
 }
 
-/// Each change by the user alone, without a session file; what the program chose for an image is none.
+/// Each change by the user on its own, without a session file; values chosen by the program for an image do not count.
 fn parameters() {
     let folder = tempfile::tempdir().expect("a folder");
     let mut window = Window::with_scan(folder.path());
@@ -140,7 +140,7 @@ fn parameters() {
         window.act(Action::Undo);
         assert_eq!(window.state.unsaved(), [], "{text} undone");
     }
-    // Where there are weights.
+    // If there are weights.
     window.state = start.clone();
     window.state.document.filter.cut = 0.1;
     assert_eq!(window.state.unsaved(), [UnsavedPart::Parameters]);
@@ -154,7 +154,7 @@ fn parameters() {
     assert_eq!(window.state.unsaved(), [UnsavedPart::Surface(0)]);
 }
 
-/// What a session does not list yet is opened again by itself where a file holds it: its points are not lost.
+/// A layer that the session does not list yet can be opened by itself if a file holds it: its points are not lost.
 fn added() {
     let folder = tempfile::tempdir().expect("a folder");
     let at = |name: &str| folder.path().join(name);
@@ -194,7 +194,7 @@ fn added() {
     }));
     assert_eq!(window.state.unsaved(), [named("Whole brain")]);
     assert!(window.state.asks_before_leaving());
-    // Beside other things, each has its own line.
+    // Together with other items, each has its own line.
     window.place(Role::Exclude, DVec3::splat(9.0), 2.0);
     let both = [named("Whole brain"), UnsavedPart::Regions(1)];
     assert_eq!(window.state.unsaved(), both);
@@ -204,10 +204,10 @@ fn added() {
         then: None,
     });
     assert_eq!(window.state.unsaved(), []);
-    // What the session lists is not added, wherever its fit has brought it.
+    // A layer that the session lists is not added, wherever its fit has put it.
     let again = Window::opened(&at("s.arcuate"));
     assert_eq!(again.state.unsaved(), [], "{}", again.said());
-    // A change of a name is still one.
+    // A changed name still counts.
     let mut again = again;
     let name = "All".to_owned();
     again.act(Action::Layer(LayerAction::Rename { layer: brain, name }));

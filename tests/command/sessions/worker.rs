@@ -1,4 +1,4 @@
-//! What takes long when a session is opened is done before the window has it.
+//! Slow work when opening a session is done before the window receives it.
 
 use crate::support::session_window::Window;
 use crate::support::test;
@@ -35,7 +35,7 @@ fn up(mm: f64) -> DAffine3 {
     DAffine3::from_translation(DVec3::new(0.0, 0.0, mm))
 }
 
-/// Streamlines that were moved, and a snapshot of where they had been moved before.
+/// Moved streamlines, and a snapshot of their earlier transform.
 fn session(folder: &Path) -> PathBuf {
     let (file, path) = (folder.join("lines.trx"), folder.join("s.arcuate"));
     let points: Vec<[f32; 3]> = [3.0, 4.0, 7.0, 8.0].map(|z| [1.0, 2.0, z]).to_vec();
@@ -60,7 +60,7 @@ fn session(folder: &Path) -> PathBuf {
     path
 }
 
-/// Has the one thing done that the window asks for.
+/// Runs the single job that the window requests.
 fn done(window: &mut Window, effects: &mut Vec<Effect>) -> (Event, SessionOutput) {
     let requested = effects.drain(..).find_map(|effect| match effect {
         Effect::Submit(request) => Some(request),

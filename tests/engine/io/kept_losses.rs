@@ -53,7 +53,7 @@ fn saved_where_moved() {
     }
 }
 
-/// The window names what the new file lacks of the one that was opened; the next save without a loss removes the note.
+/// The window names what the new file lacks of the opened one; the next save without a loss removes the note.
 fn losses_are_said() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let (from, to) = (folder.path().join("a.nii"), folder.path().join("b.nii"));

@@ -1,4 +1,4 @@
-//! Layers that are moved: taken back, saved, told as commands.
+//! Moved layers: undone, saved, written as commands.
 
 use super::{head, moved, random_move};
 use crate::support::session_window::{Window, told};
@@ -33,7 +33,7 @@ pub fn tests() -> Vec<Trial> {
     ]
 }
 
-/// A scan, its mask and an image beside it.
+/// A scan, its mask and an image next to it.
 fn window(folder: &Path) -> (Window, LayerId) {
     let mut window = Window::with_scan(folder);
     let image = folder.join("t1.nii.gz");
@@ -81,7 +81,7 @@ fn comes_back() {
     assert_eq!(grid(&window, id), there);
     assert!(origins::moved(&window.state.document).is_empty());
     window.act(Action::Redo);
-    // The second move is from the file's place, too.
+    // The second move also starts from the file's position.
     shift(&mut window, id, other, Phase::Done);
     assert_eq!(grid(&window, id), other * there);
     shift(&mut window, mask, by, Phase::Done);
@@ -90,7 +90,7 @@ fn comes_back() {
         layer: mask,
         role,
     }));
-    // Nothing that stands for its file says that it is there.
+    // No text that refers to its file places it at the file's position.
     let text = told(&window.state);
     assert!(
         text.contains("arcuate convert") && text.contains("--affine matrix:"),
@@ -102,11 +102,11 @@ fn comes_back() {
     assert_eq!(again.said(), "");
     assert_eq!(told(&window.state), told(&again.state));
     assert_eq!(grid(&again, id), other * there);
-    // And back.
+    // And back again.
     shift(&mut again, id, DAffine3::IDENTITY, Phase::Done);
     assert_eq!(grid(&again, id), there);
     assert!(again.state.document.moved(id).is_none());
-    // The scan, and what is made of it, stay.
+    // The scan and everything computed from it stay in place.
     for name in ["dwi", "FA"] {
         let id = again.state.document.layer_named(name).unwrap().id;
         let before = grid(&again, id);
@@ -176,7 +176,7 @@ fn by_file() {
     assert!(window.said().contains("none.mat"), "{}", window.said());
 }
 
-/// A map stays where it was made when its streamlines are moved after it, in the session, too.
+/// A map stays where it was computed when its streamlines are moved afterwards, in the session as well.
 fn maps() {
     let mut random = Random::fresh("moved maps");
     let folder = tempfile::tempdir().unwrap();
@@ -231,7 +231,7 @@ fn nudges() {
         let scaled = nudge.about(centre) * DAffine3::from_scale(DVec3::splat(1.01));
         assert_eq!(Nudge::of(scaled, centre), None);
     }
-    // Right-handed about the axes to the right, front and top: a turn to the left.
+    // Right-handed about the axes that point right, front and up: a turn to the left.
     let turn = Nudge {
         shift_mm: DVec3::ZERO,
         turn_deg: DVec3::new(0.0, 0.0, 90.0),
@@ -257,8 +257,8 @@ fn points(state: &State, id: LayerId) -> Shared<[f32; 3]> {
     }
 }
 
-/// The window only asks for streamlines elsewhere, and not again while they are on their way; a drag ends
-/// where the hand let go, as one step.
+/// The window only requests the moved streamlines, and does not request them again while they are in progress; a drag
+/// ends where the pointer was released, as one step.
 fn many() {
     const COUNT: usize = 600_000;
     let folder = tempfile::tempdir().unwrap();
@@ -285,7 +285,7 @@ fn many() {
             state,
             Action::Alignment(AlignmentAction::Shift { layer, by, phase }),
         ));
-        // A nudge goes on from there.
+        // A nudge continues from there.
         assert_eq!(state.moved_to(layer), by);
         assert!(std::ptr::eq(&*points(state, layer), &*before));
     }
@@ -306,7 +306,7 @@ fn many() {
     assert!(std::ptr::eq(&*points(&window.state, layer), &*before));
     assert!(origins::moved(&window.state.document).is_empty());
     assert_eq!(window.state.history.undo_label(), None);
-    // What is taken back while it is on its way does not come.
+    // A move undone while it is in progress does not arrive.
     shift(&mut window, layer, to(5.0), Phase::Done);
     assert_eq!(points(&window.state, layer)[7], [7.0, 5.0, 1.0]);
     let (by, phase) = (to(6.0), Phase::Done);
@@ -325,7 +325,7 @@ fn many() {
         [Effect::Cancel(MOVE_STREAMLINES), ..]
     ));
     assert_eq!(window.state.moved_to(layer), DAffine3::IDENTITY);
-    // Also where the worker was there before.
+    // Also when the worker finished before that.
     let redo = window.state.history.redo_label().map(str::to_owned);
     window.act(Action::Event(there));
     assert!(std::ptr::eq(&*points(&window.state, layer), &*before));
@@ -336,8 +336,8 @@ fn many() {
     edited_meanwhile(&mut window, layer);
 }
 
-/// Two layers that are nudged in turn, the first again before it is there, both come where they were nudged
-/// last, each step by step.
+/// Two layers that are nudged in turn, the first again before it has arrived, both end where they were last nudged,
+/// each step by step.
 fn in_turn(window: &mut Window, first: LayerId, path: PathBuf) {
     window.act(Action::Files(FilesAction::Open(vec![path])));
     let second = window.state.document.layers.last().expect("opened").id;
@@ -375,7 +375,7 @@ fn in_turn(window: &mut Window, first: LayerId, path: PathBuf) {
     assert_eq!(window.state.document.moved_by(first), from);
 }
 
-/// Streamlines are deleted before they are moved or after: never is one lost in the other.
+/// Streamlines are deleted before they are moved or after: neither change is lost in the other.
 fn edited_meanwhile(window: &mut Window, layer: LayerId) {
     let to = |mm: f64| DAffine3::from_translation(DVec3::new(0.0, mm, 0.0));
     shift(window, layer, to(5.0), Phase::Done);
@@ -402,7 +402,7 @@ fn edited_meanwhile(window: &mut Window, layer: LayerId) {
         &mut window.state,
         Action::Alignment(AlignmentAction::Shift { layer, by, phase }),
     );
-    // One more while they are on their way is refused.
+    // Another move while they are in progress is refused.
     let message = window.said();
     assert!(
         !delete(window)

@@ -1,4 +1,4 @@
-//! Strokes in the history: each can be taken back, and a long day of them fits into memory.
+//! Strokes in the history: each can be undone, and a long day of strokes fits into memory.
 
 use crate::support::{Random, opened_event, opened_file, test};
 use arcuate::data::{Grid, Mask, Shape, Stroke, Volume};
@@ -102,7 +102,7 @@ fn stroke_by_stroke() {
             seen.push(masks(&state));
         }
         if i % 7 == 6 {
-            // Something in between that is no stroke.
+            // A step in between that is no stroke.
             let region = state.document.regions[0].id;
             update(&mut state, Action::Region(RegionAction::Toggle(region)));
             seen.push(masks(&state));
@@ -123,7 +123,7 @@ fn stroke_by_stroke() {
     }
 }
 
-/// The button goes up where no window sees it: the next stroke is a step of its own all the same.
+/// The button is released where no window notices: the next stroke is a step of its own all the same.
 fn cut_off() {
     let mut state = with_image([40, 30, 20]);
     let mut seen = vec![masks(&state)];
@@ -161,7 +161,7 @@ fn bounded_memory() {
     }
     let whole = n * n * n;
     let bytes = state.history.mask_bytes();
-    // One mask is whole, the step before the last; a stroke touches some dozens of blocks of 128 bytes.
+    // One mask is whole, that of the step before the last; a stroke touches some dozens of blocks of 128 bytes.
     assert!(bytes < 2 * whole, "{bytes} bytes, one mask has {whole}");
     for _ in 0..75 {
         update(&mut state, Action::Undo);
@@ -219,7 +219,7 @@ fn nothing_is_no_step() {
         }
         n
     };
-    // Again the same: no change, no step.
+    // The same again: no change, no step.
     paint(&mut state, &[DVec3::splat(10.0)], 3.0, false);
     assert_eq!(steps(&mut state), 1);
 }

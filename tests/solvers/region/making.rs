@@ -1,4 +1,4 @@
-//! Regions that follow their controls, and files of them.
+//! Regions that follow their controls, and their files.
 
 use crate::support::{Random, Window, opened_event, opened_file, test};
 use arcuate::data::{Grid, Role, Shape, Volume};
@@ -63,7 +63,7 @@ impl MakesRegions for Window {
         self.state.document.layers.last().unwrap().id
     }
 
-    /// All numbers of the label map that was counted last.
+    /// All numbers of the label map counted last.
     fn numbered(&self) -> Vec<LabelCount> {
         let labels = self.state.session.labels.clone().unwrap();
         labels.numbers.unwrap().unwrap().0.clone()
@@ -92,7 +92,7 @@ fn window() -> (Window, LayerId) {
     (window, layer)
 }
 
-/// Voxels with centres this near to the middle.
+/// Number of voxels with centres this near to the middle.
 fn ball(radius: f64) -> usize {
     let n = N as i64;
     let near = |x: i64, y: i64, z: i64| {
@@ -123,7 +123,7 @@ fn threshold_follows() {
     assert!(window.state.document.regions.is_empty(), "one step");
     window.act(Action::Redo);
     assert_eq!(window.count(), ball(7.0));
-    // Put away and taken again it makes another region.
+    // Deselected and selected again the tool makes another region.
     window.act(Action::View(ViewAction::SetTool(Tool::Crosshair)));
     window.act(Action::View(ViewAction::SetTool(Tool::Threshold)));
     window.make(of(3.0), Phase::Done);
@@ -154,13 +154,13 @@ fn fill_follows() {
             "from what was there before the click"
         );
     }
-    // Another click joins.
+    // Another click adds to it.
     let corner = dvec3(15.0, 15.0, 23.0);
     window.make(of(0.4, corner, false), Phase::Done);
     let with_shell = window.count();
     assert!(with_shell > ball(5.0));
     assert_eq!(window.state.document.regions.len(), 1);
-    // The right button takes away what is alike.
+    // The right button removes similar voxels.
     window.make(of(0.4, corner, true), Phase::Done);
     assert_eq!(window.count(), ball(5.0));
     let steps: Vec<usize> = (0..3)
@@ -318,7 +318,7 @@ fn label_map_and_back() {
         "{:?}",
         window.state.session.messages
     );
-    // Under the numbers that they had.
+    // Under their original numbers.
     let table = std::fs::read_to_string(folder.path().join("all.txt")).unwrap();
     assert!(table.contains("5 204 121 167 1 1 1 \"atlas 5\""), "{table}");
     let (mut again, _) = self::window();
@@ -335,7 +335,7 @@ fn label_map_and_back() {
         role: Role::Target,
     }));
     assert_eq!(sets(&again.state), before);
-    // One that is from nowhere gets a number that is free; where two have one, all are counted anew.
+    // A region without a source gets a free number; where two have the same, all are renumbered.
     let rows = |window: &mut Window, name: &str| {
         let path = folder.path().join(format!("{name}.nii.gz"));
         let as_labels = true;
@@ -439,7 +439,7 @@ fn late_results() {
     let [Effect::Submit(request)] = effects.as_slice() else {
         panic!("{effects:?}");
     };
-    // While it runs another value is wanted: no second job, but one after it.
+    // During the run another value is requested: no second job, but one after it.
     let next = Source::Threshold {
         layer,
         frame: 0,
@@ -463,7 +463,7 @@ fn late_results() {
         .filter(|e| matches!(e, Effect::Submit(_)))
         .count();
     assert_eq!(asks, 1, "{effects:?}");
-    // The tool is put away: what is on its way comes too late.
+    // The tool is deselected: the result in progress arrives too late.
     let effects = update(&mut window.state, Action::Escape);
     assert!(effects.iter().any(|e| matches!(e, Effect::Cancel(REGION))));
     let before = window.count();

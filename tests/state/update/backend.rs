@@ -1,4 +1,4 @@
-//! Another backend by hand, and the CPU for what a graphics card failed to do.
+//! The user chooses another backend, and the CPU takes over work that failed on a GPU.
 
 use super::{Window, only_job};
 use crate::support::test;
@@ -27,7 +27,7 @@ pub fn tests() -> Vec<Trial> {
 const LOST: &str =
     "The graphics card stopped working while tracing rays (unspecified launch failure)";
 
-/// A job as if a card had failed it.
+/// A job as if it had failed on a card.
 fn failure<J: Receive<State>>(job: &J) -> Action {
     let delivery = Delivery {
         slot: Job::slot(job),
@@ -92,7 +92,7 @@ fn by_hand() {
 
 fn fails() {
     let mut window = Window::new();
-    // No machine has so many cards.
+    // No machine has this many cards.
     let kind = BackendKind::Cuda(DeviceChoice::Number(4_000));
     window.act(Action::Device(DeviceAction::Choose(kind)));
     let session = &window.state.session;
@@ -104,7 +104,7 @@ fn fails() {
     );
     assert_eq!(session.backend_setting, BackendKind::Auto);
     assert_eq!(session.backend.label, "");
-    // The next that opens takes the message away.
+    // The next backend that opens removes the message.
     window.act(Action::Device(DeviceAction::Choose(BackendKind::Cpu)));
     assert!(window.state.session.messages.is_empty());
     assert_eq!(window.state.session.backend_setting, BackendKind::Cpu);
@@ -119,7 +119,7 @@ fn fails() {
     assert_eq!(window.state.session.backend.reason, "CPU: chosen by hand");
 }
 
-/// What ran on the card runs again as it was, once the CPU is open; the setting stays.
+/// Jobs that ran on the card run again unchanged, once the CPU is open; the setting stays.
 fn stranded() {
     let mut window = Window::fitted();
     window.state.session.backend_setting = BackendKind::Cuda(DeviceChoice::First);
@@ -172,7 +172,7 @@ fn stranded() {
     assert!(!window.state.session.is_on_card());
 }
 
-/// Live curves are those of the regions as they are by then.
+/// Live curves are those of the regions at that moment.
 fn live() {
     let mut window = Window::fitted();
     let seed = window.place(Role::Seed, DVec3::ZERO);
@@ -193,7 +193,7 @@ fn live() {
         centre,
         radius_mm: 4.0,
     };
-    // What is asked for while the CPU is being opened fails as well.
+    // Jobs submitted while the CPU is being opened fail as well.
     window.act(Action::Region(RegionAction::SetShape {
         region: seed,
         shape,
@@ -211,7 +211,7 @@ fn live() {
     let live = session(&window).live.expect("streamlines");
     assert!(live.recipe.command().contains("--seed sphere:3,0,0,4"));
     assert!(session(&window).live_error.is_none() && !session(&window).stranded.live);
-    // One that was under way on the card, and fails after the change.
+    // A job that was in progress on the card, and fails after the change.
     let before = window.jobs_of::<TrackStreamlines>().count();
     window.act(failure(&request));
     assert_eq!(

@@ -1,4 +1,4 @@
-//! What is seen while a knob or a region is dragged, what is dim, and how pathways are compared.
+//! The views while a slider or a region is dragged: what is shown, what is dimmed, and how pathways are compared.
 
 use super::Window;
 use super::pathways::{A, change, drag, live, looking};
@@ -47,7 +47,7 @@ fn slow(window: &mut Window) {
     window.state.session.pathways.full_ms = [Some(1e4); 2];
 }
 
-/// Whether the pathways that were asked for are coarse, from a job on.
+/// Whether the requested pathways are coarse, from a given job on.
 fn coarse(window: &Window, from: usize) -> Vec<bool> {
     let jobs = window.submitted[from..].iter();
     let pathways = jobs.filter_map(|job| job.job::<FindPathway>());
@@ -58,7 +58,7 @@ fn alpha(window: &Window) -> f64 {
     live(window).params.metric.alpha
 }
 
-/// A drag of α with pauses shows a coarse pathway of every place where it pauses.
+/// A drag of α with pauses shows a coarse pathway at every pause.
 fn pauses() {
     let mut window = looking();
     slow(&mut window);
@@ -85,7 +85,7 @@ fn pauses() {
     window.deliver(|_| {});
     assert!(live(&window).coarse && alpha(&window) == 4.0);
     assert_eq!(window.state.pathway_standing(), Some(Standing::Coarse));
-    // The pointer rests: the full result; it goes on: the next is coarse at once.
+    // The pointer rests: the full result; it continues: the next is coarse at once.
     window.act(Action::Settle);
     assert_eq!(coarse(&window, from), [true, true, false]);
     to_alpha(&mut window, 4.5, Phase::Live);
@@ -99,7 +99,7 @@ fn pauses() {
     assert_eq!(alpha(&window), 4.5);
 }
 
-/// A number that is typed, too; where the coarse grid has no path the full one decides.
+/// Likewise a typed number; where the coarse grid has no path the full one decides.
 fn first() {
     let mut window = looking();
     slow(&mut window);
@@ -150,7 +150,7 @@ fn gives_way() {
     );
 }
 
-/// The opacities of what is drawn of the live pathway: on slices, its paths, its cloud.
+/// The opacities of the drawn parts of the live pathway: on slices, its paths, its cloud.
 fn strengths(window: &Window) -> [f32; 4] {
     let size = Size {
         points: DVec2::splat(200.0),
@@ -177,7 +177,7 @@ fn dim() {
     for (now, then) in strengths(&window).into_iter().zip(bright) {
         assert!(now < 0.5 * then, "{now} {then}");
     }
-    // A coarse one of the same drag may lag behind by what a coarse solve takes, and no more.
+    // A coarse one of the same drag may lag behind by the time of one coarse solve, and no more.
     window.deliver(|_| {});
     assert_eq!(strengths(&window), bright);
     to_alpha(&mut window, 5.5, Phase::Live);
@@ -187,7 +187,7 @@ fn dim() {
     assert!(window.state.pathway_is_stale());
     window.deliver(|_| {});
     assert!(!window.state.pathway_is_stale());
-    // What was stopped leaves the old one, dim.
+    // A stopped computation leaves the old pathway, dimmed.
     to_alpha(&mut window, 6.0, Phase::Done);
     window.act(Action::CancelJob(PATHWAY));
     assert!(window.state.pathway_is_stale());
@@ -220,7 +220,7 @@ fn dim_rays() {
     for (now, then) in strength(&window).into_iter().zip(&bright) {
         assert!(now < 0.5 * then, "{now} {then}");
     }
-    // Coarse ones of the same drag may lag behind by what they take, and no more.
+    // Coarse ones of the same drag may lag behind by their own time, and no more.
     window.deliver(|_| {});
     assert!(rays::live(&window).coarse);
     assert_eq!(strength(&window), bright);
@@ -231,7 +231,7 @@ fn dim_rays() {
     assert!(window.state.live_is_stale());
     window.deliver(|_| {});
     assert!(!window.state.live_is_stale());
-    // The cut needs no others.
+    // The cut needs no new rays.
     let cut = Cut::Top(3);
     let rays = Rays {
         cut,
@@ -242,7 +242,7 @@ fn dim_rays() {
         phase: Phase::Live,
     }));
     assert!(!window.state.live_is_stale());
-    // What was stopped leaves the old ones, dim.
+    // A stopped computation leaves the old rays, dimmed.
     sharpen(&mut window, 3.0, Phase::Done);
     window.act(Action::CancelJob(LIVE));
     assert!(window.state.live_is_stale());
@@ -261,7 +261,7 @@ fn compared() {
     };
     let before = known(&window).expect("compared");
     let count = comparisons(&window).len();
-    // Ends that move are compared with the same pairs, which another metric needs anew.
+    // Moved ends are compared with the same pairs; another metric needs new ones.
     drag(&mut window, Role::Seed, A + DVec3::X, Phase::Done);
     assert_eq!(comparisons(&window).len(), count + 1);
     assert!(Arc::ptr_eq(&before, &known(&window).expect("compared")));
@@ -302,7 +302,7 @@ fn interrupted() {
         window.deliver(|_| {});
     }
     assert!(window.state.pathway_compared().is_none());
-    // A drag takes the processors, and nothing is said of it.
+    // A drag takes the CPU, and no message reports it.
     assert!(!cancelled(&window));
     drag(&mut window, Role::Seed, A + DVec3::X * 2.0, Phase::Live);
     assert!(cancelled(&window));
@@ -312,7 +312,7 @@ fn interrupted() {
     while window.state.session.pathways.compared.running().is_none() {
         window.deliver(|_| {});
     }
-    // Whoever stops it is not shown it again unless they ask.
+    // After the user stops it, it appears again only on request.
     window.act(Action::CancelJob(COMPARE));
     ends(&mut window);
     let why = window.state.session.pathways.not_compared.as_deref();
@@ -326,8 +326,8 @@ fn interrupted() {
     assert!(window.state.pathway_compared().is_some());
 }
 
-/// As many as the last ones' speed allows in a third of a tenth of a second, up to three times as many
-/// where too few are kept; of one size the same.
+/// As many as the last ones' speed allows in a third of a tenth of a second, up to three times as many where too few
+/// are kept; the number stays the same while the size does.
 fn budget() {
     let mut window = rays::shooting(50_000);
     let region = window.state.session.selected_region.expect("the seed");
@@ -354,7 +354,7 @@ fn budget() {
     let mut first = None;
     for (i, (speed, expected)) in [
         ((30.0, 0.5), 1_000),
-        // Of 1 000 one would be kept, of 2 000 twenty, of 3 000 three.
+        // With 1 000 one would be kept, with 2 000 twenty, with 3 000 three.
         ((30.0, 0.01), 2_000),
         ((30.0, 0.001), 3_000),
         ((30.0, 0.0), 3_000),
@@ -377,8 +377,8 @@ fn budget() {
     }
 }
 
-/// A tenth of the few coarse rays that pass would be one or two: as many as are enough are seen, and the
-/// full result is cut as asked.
+/// A tenth of the few coarse rays that pass would be one or two: a sufficient number is shown, and the full result is
+/// cut as set.
 fn enough() {
     let mut window = rays::shooting(50_000);
     let mut requested = window.state.document.rays.clone();
@@ -416,7 +416,7 @@ fn enough() {
     assert_eq!(rays::live(&window).output.kept.len(), expected);
 }
 
-/// A pathway that is kept before the comparison ends has its percentiles as one that is kept after it.
+/// A pathway kept before the comparison ends has the same percentiles as one kept after it.
 fn kept_among() {
     let mut window = looking();
     let keep = |window: &mut Window| window.act(Action::Pathway(PathwayAction::Keep));
@@ -440,7 +440,7 @@ fn kept_among() {
     let among = of(&window, 1).expect("compared");
     assert_eq!((among.weakest, among.mean), (0.25, 0.5));
     assert_eq!(of(&window, 0), Some(among));
-    // Another pathway is none of theirs.
+    // Another pathway has none of them.
     drag(&mut window, Role::Seed, A + DVec3::X * 2.0, Phase::Done);
     while window.state.pathway_standing() != Some(Standing::Final) {
         window.deliver(|_| {});
@@ -449,7 +449,7 @@ fn kept_among() {
     assert_eq!(of(&window, 2), None);
 }
 
-/// The status about a pathway goes when another task is selected, also after a step that was undone.
+/// The status about a pathway disappears when another task is selected, also after an undo.
 fn status_of_task() {
     let mut window = looking();
     to_alpha(&mut window, 2.0, Phase::Done);
@@ -457,7 +457,7 @@ fn status_of_task() {
     assert!(message.starts_with("Solved in "), "{message}");
     window.act(Action::View(ViewAction::SelectTask(Task::Pathways)));
     assert_eq!(window.state.session.status, message);
-    // Streamlines that were put off are tracked now, and have a status of their own.
+    // Postponed streamlines are tracked now, and have a status of their own.
     let not_solved = |window: &mut Window| {
         window.act(Action::View(ViewAction::SelectTask(Task::View)));
         let now = &window.state.session.status;

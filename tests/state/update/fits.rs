@@ -1,4 +1,4 @@
-//! Which mask, which volumes and which gradients a fit uses, and what its command says of them.
+//! The mask, the volumes and the gradients that a fit uses, and its command.
 
 use super::{Window, file, noisy_scan, opened, scan};
 use crate::support::{Random, test};
@@ -79,7 +79,7 @@ fn repaired() {
     let fit = window.jobs_of::<FitTensors>().last().expect("a fit");
     assert!(fit.mask.is_none(), "found again from the scan");
     assert_eq!(window.tensors().fitted, before);
-    // Nor by asking for it.
+    // Nor on request.
     let repaired = layer(&window.state, "Repaired tensors");
     window.act(Action::Tensors(TensorAction::SetMask(Some(repaired))));
     assert_eq!(window.tensors().fitted, before);
@@ -113,7 +113,7 @@ fn elsewhere() {
     let mut random = Random::fresh("elsewhere");
     for (share, taken) in [(0.09, true), (0.2, false)] {
         let mut window = Window::new();
-        // The scan is not fitted yet when the mask arrives.
+        // The scan is not yet fitted when the mask arrives.
         window.holding = true;
         window.act(Action::Event(opened()));
         let by = random.direction() * share * 2.0;
@@ -132,7 +132,7 @@ fn elsewhere() {
     }
 }
 
-/// A mask of the scan's voxels whose axes are stored otherwise gives the fit that it gives in their order.
+/// A mask of the scan's voxels with its axes stored differently gives the same fit as in their order.
 fn reordered() {
     let Loaded::Mask(plain) = half_ball(DVec3::ZERO) else {
         unreachable!("a mask");
@@ -166,13 +166,13 @@ fn reordered() {
     assert_eq!(fits[0], fits[1]);
 }
 
-/// Files dropped together mean each other, in whatever order and however late they arrive.
+/// Files dropped together belong together, in whatever order and however late they arrive.
 fn together() {
     let paths = ["/data/scan.nii.gz", "/data/brain.nii.gz"].map(PathBuf::from);
     let events = || [opened(), file("/data/brain.nii.gz", half_ball(DVec3::ZERO))];
     for order in [[0, 1], [1, 0]] {
         let mut window = Window::new();
-        // Only notes what was asked for.
+        // Only notes the request.
         update(
             &mut window.state,
             Action::Files(FilesAction::Open(paths.to_vec())),
@@ -205,7 +205,7 @@ fn shells() {
     for (shells, high_left_out) in [
         (vec![(0.0, 1), (1000.0, 30), (3000.0, 60)], true),
         (vec![(0.0, 1), (1000.0, 15), (2000.0, 60)], true),
-        // Six directions solve for a tensor but leave its noise.
+        // Six directions determine a tensor but leave its noise.
         (vec![(0.0, 1), (700.0, 6), (2000.0, 60)], false),
         (vec![(0.0, 1), (700.0, 7), (2000.0, 7)], true),
         (vec![(0.0, 4), (700.0, 5), (2000.0, 5)], false),
@@ -319,7 +319,7 @@ fn no_file() {
     assert!(window.state.session.messages.iter().any(reported));
 }
 
-/// The fit starts without it, and takes it on a word; chosen or open it is offered no more.
+/// The fit starts without it, and uses it on request; once chosen or open it is no longer offered.
 fn beside() {
     let (dwi, gradients) = scan();
     let loaded = Loaded::Scan {
@@ -338,7 +338,7 @@ fn beside() {
     assert!(window.tensors().mask_found.is_some(), "found from the scan");
     assert_eq!(window.state.offered_mask(), Some(&path));
     assert_eq!(window.state.unsaved(), []);
-    // Opened together they give the same fit whenever they are opened again: that is no work.
+    // Opened together they give the same fit whenever they are opened again: that is no unsaved work.
     let together = ["/data/scan.nii.gz", "/data/scan_brain_mask.nii.gz"];
     let mut both = window.state.clone();
     both.session.together = together.map(PathBuf::from).to_vec();
@@ -355,7 +355,7 @@ fn beside() {
         .any(|e| matches!(e.job(), Some(OpenFile { path: requested, .. }) if *requested == path));
     assert!(requested, "{effects:?}");
     window.act(Action::Event(mask()));
-    // A choice of the user's is.
+    // A choice of the user's is unsaved work.
     let unsaved = window.state.unsaved();
     let name = "scan_brain_mask".to_owned();
     assert_eq!(unsaved, [UnsavedPart::FitMask(Some(name))]);
@@ -370,7 +370,7 @@ fn beside() {
     assert_eq!(name, "the mask 'scan_brain_mask'");
 }
 
-/// Maps are 0 where there is no tensor: that is no FA of 0.
+/// Maps are 0 where there is no tensor: that is not an FA of 0.
 fn no_fa() {
     let mut window = Window::new();
     window.act(Action::Event(opened()));

@@ -1,5 +1,5 @@
-//! Pathways in the window's state: asked for where they are looked at, coarse while dragged, one side at
-//! a time, kept, undone.
+//! Pathways in the window's state: requested where they are shown, coarse while dragged, one side at a time, kept,
+//! undone.
 
 use super::Window;
 use crate::support::test;
@@ -43,7 +43,7 @@ pub fn tests() -> Vec<Trial> {
 pub(super) const A: DVec3 = dvec3(0.0, -14.0, 0.0);
 const B: DVec3 = dvec3(1.0, 14.0, 1.0);
 
-/// Fibres along y, a seed and a target at either end of some.
+/// Fibres along y, with a seed and a target at the two ends of some.
 pub(super) fn looking() -> Window {
     let mut window = Window::fitted();
     window.act(Action::View(ViewAction::SelectTask(Task::Pathways)));
@@ -52,7 +52,7 @@ pub(super) fn looking() -> Window {
     window
 }
 
-/// Full ones: whether a coarse one comes before depends on how fast the machine is.
+/// Full requests: whether a coarse one comes first depends on the speed of the machine.
 fn asked(window: &Window) -> Vec<&FindPathway> {
     let jobs = window.submitted.iter();
     let pathways = jobs.filter_map(|job| job.job::<FindPathway>());
@@ -132,7 +132,7 @@ fn coarse() {
         assert!(live(&window).coarse);
         assert_eq!(window.state.pathway_standing(), Some(Standing::Coarse));
     }
-    // Streamlines are not seen here: none are made for the hand.
+    // Streamlines are not visible here: none are computed during the drag.
     assert!(!window.coarse_requests().contains(&true));
     // An eighth of the voxels, or nearly so.
     let few = live(&window).voxels;
@@ -140,13 +140,13 @@ fn coarse() {
     assert_eq!(window.state.pathway_standing(), Some(Standing::Final));
     let all = live(&window).voxels;
     assert!(few * 5 < all && few * 9 > all, "{few} of {all}");
-    // On with the drag, and its end.
+    // The drag continues and ends.
     window.state.session.pathways.full_ms = [Some(1e4); 2];
     drag(&mut window, Role::Seed, A + DVec3::X * 4.0, Phase::Live);
     assert!(live(&window).coarse);
     drag(&mut window, Role::Seed, A + DVec3::X * 4.0, Phase::Done);
     assert_eq!(window.state.pathway_standing(), Some(Standing::Final));
-    // What takes less than a frame or two is solved at once.
+    // A solve of less than a frame or two is full at once.
     window.state.session.pathways.full_ms = [Some(5.0); 2];
     drag(&mut window, Role::Seed, A + DVec3::X * 3.0, Phase::Live);
     assert!(!live(&window).coarse);
@@ -170,7 +170,7 @@ fn one_side() {
     let before = fields(&window);
     window.place(Role::Exclude, dvec3(8.0, 0.0, 0.0));
     assert!(fields(&window).iter().zip(before).all(|(a, b)| *a != b));
-    // A region that has no part changes nothing.
+    // A region without a part in pathways changes nothing.
     let count = asked(&window).len();
     window.place(Role::Include, dvec3(-8.0, 0.0, 0.0));
     assert_eq!(asked(&window).len(), count);
@@ -190,7 +190,7 @@ fn width() {
         "{volumes:?}"
     );
     assert_eq!(asked(&window).len(), count);
-    // As many voxels as the set has.
+    // The number of voxels in the set.
     let found = live(&window);
     for epsilon in [0.013, 0.37] {
         let (count, mask) = (found.count(epsilon), found.pathway.mask(epsilon));
@@ -200,7 +200,7 @@ fn width() {
             mask.count()
         );
     }
-    // What is told of its size is that of what is written.
+    // The reported size equals that of the written mask.
     let found = live(&window);
     let from = found.pathway.joined_from;
     let apart = (from > 0.01).then_some(0.5 * from);
@@ -213,7 +213,7 @@ fn width() {
             (reported - written.volume_ml()).abs() / (written.volume_ml() / written.count() as f64);
         assert!(off < 1.5, "{epsilon}: {off} voxels of {}", written.count());
     }
-    // The command tells the width as it is.
+    // The command contains the present width.
     let reported = arcuate::state::update::pathway_recipe(&window.state, None);
     assert!(
         reported
@@ -244,7 +244,7 @@ fn apart() {
     assert_eq!(asked(&window).len(), count, "not asked for as it is");
     window.act(Action::Undo);
     assert_eq!(window.state.pathway_standing(), Some(Standing::Final));
-    // A wall beside the way: of what it takes the pointer says so.
+    // A wall next to the path: the pointer's readout names it.
     window.place(Role::Exclude, dvec3(8.0, 0.0, 0.0));
     let at = dvec3(8.0, 0.0, 0.0);
     let reported = path_at_pointer::words(&window.state, live(&window), at);
@@ -258,7 +258,7 @@ fn apart() {
     let failed = &window.state.session.pathways.failed;
     let (_, why) = failed.as_ref().expect("a sentence");
     assert!(why.ends_with("lower Domain FA (--min-fa)"), "{why}");
-    // One region in the other.
+    // One region inside the other.
     window.act(Action::Undo);
     assert_eq!(window.state.pathway_standing(), Some(Standing::Final));
     drag(&mut window, Role::Seed, B + DVec3::Y, Phase::Done);
@@ -309,7 +309,7 @@ fn kept() {
         panic!("{recipe:?}")
     };
     assert_eq!(epsilon, 0.3);
-    // It stays what it is while the ends move on.
+    // It stays unchanged while the ends move on.
     drag(&mut window, Role::Seed, A + DVec3::X, Phase::Done);
     let found = window.state.document.kept_pathways[0].found.clone();
     assert!(Arc::ptr_eq(
@@ -345,11 +345,11 @@ fn region() {
     let before = live(&window).voxels;
     let role = Role::Mask;
     window.act(Action::Pathway(PathwayAction::Region { of: None, role }));
-    // Its voxels are counted by a worker.
+    // A worker counts its voxels.
     assert_eq!(window.jobs_of::<MakePathwayRegion>().count(), 1);
     let region = window.state.document.regions.last().expect("there").clone();
     assert_eq!((&*region.name, region.role), ("Pathway", Role::Mask));
-    // Paths keep to it from now on.
+    // Paths stay inside it from now on.
     assert_eq!(window.state.pathway_standing(), Some(Standing::Final));
     assert!(live(&window).voxels < before);
     let Shape::Mask(mask) = &*region.shape else {
@@ -375,7 +375,7 @@ fn swapped() {
     let solved = fields(&window);
     window.act(Action::Pathway(PathwayAction::SwapEnds));
     assert_ne!(PathwayKey::of(live(&window)), before);
-    // Nothing is solved again, and names that only tell the role tell the new one.
+    // Nothing is solved again, and names derived from the role are those of the new role.
     assert_eq!(fields(&window), [solved[1], solved[0]]);
     assert_eq!(live(&window).pathway.fields[0].source.name, "Seed");
     let reported = |(role, name): &(Role, String)| name.starts_with(role.name());
@@ -387,7 +387,7 @@ fn swapped() {
     assert_eq!(PathwayKey::of(live(&window)), before);
 }
 
-/// A hand that is faster than the solver sees the results that there are.
+/// A user faster than the solver sees the existing results.
 fn quick() {
     let mut window = looking();
     window.state.session.pathways.full_ms = [Some(5.0); 2];
@@ -415,13 +415,13 @@ fn quick() {
     window.holding = false;
     window.deliver(at_once);
     assert_eq!(window.state.pathway_standing(), Some(Standing::Final));
-    // A metric that must be made anew is not known to be quick.
+    // A metric that must be recomputed is not known to be quick.
     window.state.session.pathways.full_ms = [Some(5.0), Some(1e4)];
     change(&mut window, Phase::Live, |s| {
         s.params.metric.alpha = 2.0;
     });
     assert!(live(&window).coarse);
-    // Who leaves in the middle of it is asked for nothing.
+    // When the user leaves in the middle of it nothing is requested.
     window.act(Action::View(ViewAction::SelectTask(Task::View)));
     assert!(!window.state.session.pathways.unsettled);
 }
@@ -476,7 +476,7 @@ fn another() {
     assert!(window.state.session.pathways.live.is_none(), "nobody looks");
 }
 
-/// What a session keeps is solved as soon as it can be.
+/// Pathways kept in a session are solved as soon as possible.
 fn tried_again() {
     let mut window = looking();
     window.act(Action::Pathway(PathwayAction::Keep));
@@ -504,7 +504,7 @@ fn tried_again() {
     assert!(kept(&window).found.is_some());
 }
 
-/// An error about a kept pathway names the mask of its own fit, also where the tensors have another mask now.
+/// An error about a kept pathway names the mask of its own fit, even where the tensors have another mask now.
 fn own_mask() {
     let mut window = looking();
     window.act(Action::Pathway(PathwayAction::Keep));

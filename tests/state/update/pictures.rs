@@ -1,4 +1,4 @@
-//! Pictures of a turn: one after the other, evenly, stopped by Escape.
+//! Pictures of a turntable: one after the other, evenly spaced, stopped by Escape.
 
 use super::*;
 use crate::support::{event_of, saved_event};
@@ -82,12 +82,12 @@ fn escape() {
         "{}",
         state.session.status
     );
-    // Nonsense is refused.
+    // Invalid values are refused.
     update(&mut state, shot(Some(Pane::Scene), 1, false));
     assert!(state.session.turning.is_none() && !state.session.messages.is_empty());
 }
 
-/// A picture that is not written ends the turn, which then does not claim all its pictures.
+/// A picture that is not written ends the turntable, which then does not claim all its pictures.
 fn not_saved() {
     let mut state = State::new(String::new());
     update(&mut state, shot(Some(Pane::Scene), 12, true));
@@ -129,12 +129,12 @@ fn drawn(ticket: u64, path: &str, writing: Result<u64, String>) -> Action {
     })
 }
 
-/// The last picture of a turn is in its file.
+/// The last picture of a turntable is in its file.
 fn picture_saved() -> Action {
     Action::Event(saved_event(99, "/tmp/t-001.png", "picture"))
 }
 
-/// By its button, which ends a turn as well, or by Escape; one that cannot be drawn ends it, too.
+/// Stopped by its button or by Escape; a picture that cannot be drawn ends it, too.
 fn stopped() {
     let start_time = |ticket| {
         let mut state = State::new(String::new());
@@ -169,7 +169,7 @@ fn stopped() {
     assert!(state.session.jobs.is_empty());
     assert_eq!(state.session.status, "Stopped after 0 of 12 pictures");
     let mut state = start_time(2);
-    // First the turn, whose present picture is finished, then that.
+    // First the turntable, whose present picture is finished, then that picture.
     assert!(update(&mut state, Action::Escape).is_empty());
     assert!(state.session.turning.is_none());
     assert_eq!(state.session.status, "Stopped after 1 of 12 pictures");
@@ -189,7 +189,7 @@ fn stopped() {
     assert_eq!(state.session.messages.len(), 1);
 }
 
-/// What was changed since the session was saved, the sides of the view, too, would not be in the picture.
+/// Changes since the session was saved, even to the sides of the view, would not be in the picture.
 fn copied() {
     let mut state = State::new(String::new());
     let copy = |state: &mut State| {

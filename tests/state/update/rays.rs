@@ -78,7 +78,7 @@ fn follow_the_switch() {
     window.act(Action::Track(TrackAction::SetMethod(Method::Rays)));
     assert!(live(&window).rays.is_some());
     assert_eq!(live(&window).seeds, 8_000, "the default");
-    // Of all that pass, the strongest tenth.
+    // The strongest tenth of all that pass.
     let passed = live(&window).rays.as_ref().map_or(0, |r| r.measures.len());
     assert_eq!(live(&window).output.kept.len(), passed.div_ceil(10));
     let command = live(&window).recipe.command();
@@ -130,7 +130,7 @@ fn coarse() {
     let coarse: Vec<bool> = shots(&window).iter().map(|s| s.coarse).collect();
     let expected = [before, vec![true; steps], vec![false]].concat();
     assert_eq!(coarse, expected);
-    // Few enough to be shot within a frame are shot at once.
+    // Few enough to be shot within a frame: shot at once.
     let mut window = shooting(2);
     window.state.session.rays_per_ms = Some(1e6);
     change(&mut window, Phase::Live, |r| r.params.walk.step_mm = 1.0);
@@ -182,7 +182,7 @@ fn cut() {
         assert_eq!(live(&window).rays.as_ref().and_then(|r| r.least), least);
         assert!(matches!(&live(&window).recipe, Recipe::Geodesic { cut: c, .. } if *c == cut));
     }
-    // A drag was one step; so were the others. None of them shot, nor does taking them back.
+    // A drag was one step; so were the others. None of them shot, nor does undoing them.
     window.act(Action::Undo);
     assert_eq!(live(&window).output.kept.len(), 17);
     window.act(Action::Undo);
@@ -193,7 +193,7 @@ fn cut() {
     let above = sorted.iter().filter(|m| **m >= middle).count();
     assert_eq!(live(&window).output.kept.len(), above);
     assert_eq!(shots(&window).len(), before);
-    // What is shot later is cut, too.
+    // Rays shot later are cut, too.
     change(&mut window, Phase::Done, |r| r.params.walk.step_mm = 1.0);
     let kept = &live(&window).output.kept.per_streamline["cm"];
     assert!(kept.iter().all(|m| *m >= middle));
@@ -220,7 +220,7 @@ fn cut_of_many() {
     assert_eq!(live(&window).output.kept.len(), 50);
     assert!(window.state.final_live().is_some());
     assert_eq!(shots(&window).len(), before);
-    // What was cut from other rays is not taken.
+    // A cut of other rays is not applied.
     cut_to(&mut window, Cut::Top(20), Phase::Done);
     let ranked = std::mem::take(&mut window.held);
     change(&mut window, Phase::Done, |r| r.params.walk.step_mm = 1.0);
@@ -231,7 +231,7 @@ fn cut_of_many() {
     assert!((step - 1.0).abs() < 1e-3, "{step}");
 }
 
-/// A hand that never rests sees the cut follow it: each job ends before the next begins.
+/// While the user keeps dragging, the cut follows: each job ends before the next begins.
 fn moving_cut() {
     let mut window = shooting(1_500);
     let all = live(&window).rays.as_ref().expect("rays").measures.len();
@@ -247,7 +247,7 @@ fn moving_cut() {
     assert_eq!(live(&window).output.kept.len(), 100, "the first is shown");
     assert!(window.state.final_live().is_none(), "but not kept");
     assert_eq!(ranks(&window), 2, "and the newest follows");
-    // At once where that is quick; what comes later is older.
+    // At once where that is quick; later results are older.
     cut_to(&mut window, Cut::All, Phase::Done);
     assert_eq!(live(&window).output.kept.len(), all);
     window.deliver(|_| {});
@@ -258,7 +258,7 @@ fn moving_cut() {
     assert!(window.state.final_live().is_some());
 }
 
-/// Splines are stored in single precision whatever is asked for: they are shown and used again.
+/// Splines are always stored in single precision: they are shown and used again.
 fn splines() {
     let mut window = shooting(20);
     change(&mut window, Phase::Done, |r| {
@@ -305,7 +305,7 @@ fn undo() {
     assert_eq!(picture(&window.state), pictures[0]);
 }
 
-/// All views show those of one reason, the 3-D view also what missed; the list keeps all.
+/// All views show the rays of one reason, the 3-D view also those that missed; the list keeps all.
 fn one_reason() {
     let mut window = shooting(50);
     window.place(Role::Target, dvec3(0.0, 12.0, 0.0));
@@ -381,7 +381,7 @@ fn crosshair() {
     window.act(Action::View(ViewAction::MoveCrosshair(DVec3::ZERO)));
     let all = passing(&window).count;
     assert!(all > 10, "{all}");
-    // Those that the cut leaves.
+    // The rays that pass the cut.
     cut_to(&mut window, Cut::Top(3), Phase::Done);
     assert!(passing(&window).count <= 3);
     let command = probe::readings(&window.state);
@@ -401,7 +401,7 @@ fn late() {
     window.holding = true;
     change(&mut window, Phase::Done, |r| r.params.walk.step_mm = 1.0);
     change(&mut window, Phase::Done, |r| r.params.walk.step_mm = 2.0);
-    // The older of two results comes last.
+    // The older of two results arrives last.
     window.deliver(|events| {
         assert!(matches!(
             events[0].outcome::<ShootRays>(),
@@ -414,12 +414,12 @@ fn late() {
         other => panic!("{other:?}"),
     };
     assert_eq!(step(&window), 2.0);
-    // Rays that come after the switch are no streamlines.
+    // Rays that arrive after the switch are not taken for streamlines.
     change(&mut window, Phase::Done, |r| r.params.walk.step_mm = 0.5);
     window.act(Action::Track(TrackAction::SetMethod(Method::Streamlines)));
     window.deliver(|events| events.reverse());
     assert!(live(&window).rays.is_none());
-    // Nor do any stay whose seed is gone.
+    // Nor do rays stay whose seed was deleted.
     window.act(Action::Track(TrackAction::SetMethod(Method::Rays)));
     let seed = window.state.document.regions[0].id;
     window.act(Action::Region(RegionAction::Delete(seed)));
@@ -465,7 +465,7 @@ fn kept() {
     assert!(window.state.session.messages.is_empty());
 }
 
-/// A million of rays is asked for; the result shown stays that of before until they are there.
+/// A million rays are requested; the previous result stays until they are there.
 fn out_of_date() {
     let mut window = shooting(20);
     assert_eq!(window.state.standing(), Some(Standing::Final));
@@ -494,7 +494,7 @@ fn out_of_date() {
         "nothing is saved"
     );
     assert_eq!(window.state.session.messages.len(), 2);
-    // Stopped: said, and the way back offered.
+    // Stopped: the status says so, and offers the way back.
     window.cancelled.clear();
     window.act(Action::Escape);
     assert_eq!(window.cancelled, [LIVE]);
@@ -521,7 +521,7 @@ fn out_of_date() {
     assert_ne!(window.state.standing(), Some(Standing::Final));
 }
 
-/// How often live curves were asked for.
+/// How often live curves were requested.
 fn asked(window: &Window) -> usize {
     window.jobs_of::<ShootRays>().count() + window.jobs_of::<TrackStreamlines>().count()
 }
@@ -560,14 +560,14 @@ fn undo_stops() {
 fn coarse_first() {
     let mut window = shooting(20);
     window.holding = true;
-    // So slow that 400 rays take four seconds.
+    // Slow enough for 400 rays to take four seconds.
     window.state.session.rays_per_ms = Some(0.1);
     change(&mut window, Phase::Done, |r| {
         r.params.walk.seeding = Seeding::Random { count: 2_000 };
     });
     let coarse = |w: &Window| shots(w).iter().map(|s| s.coarse).collect::<Vec<_>>();
     assert_eq!(coarse(&window)[1..], [true]);
-    // A hand that rests meanwhile does not take the coarse answer away.
+    // A rest of the pointer meanwhile does not discard the coarse result.
     window.act(Action::Settle);
     assert_eq!(coarse(&window)[1..], [true]);
     window.deliver(|_| {});

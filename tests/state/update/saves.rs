@@ -1,4 +1,4 @@
-//! What counts as saved, and what is said in the status and on the badge.
+//! Saved and unsaved work, and the messages in the status and on the badge.
 
 use super::{Window, opened};
 use crate::support::{saved_event, test, thread_time};
@@ -126,7 +126,7 @@ fn failed_folder() {
     assert!(status.starts_with("Saved "), "{status}");
 }
 
-/// Rays go to several files: where one cannot be written all others stay as they were.
+/// Rays go to several files: where one cannot be written all others stay unchanged.
 fn after_a_failure() {
     let folder = tempfile::tempdir().expect("a folder");
     let path = |name: &str| folder.path().join(name);
@@ -145,7 +145,7 @@ fn after_a_failure() {
         }));
         errors(&window)
     };
-    // Where a folder has the name no file can be.
+    // No file can be written where a folder has its name.
     std::fs::create_dir(path("a.tck")).expect("a folder");
     for name in ["a.tsf", "a.weights.txt"] {
         std::fs::write(path(name), "old").expect("written");
@@ -182,7 +182,7 @@ fn after_a_failure() {
     for name in ["c.tck", "c.tsf", "c.weights.txt", "c.fa.tsf"] {
         assert!(written.iter().any(|w| w == name), "{written:?}");
     }
-    // What is beside it comes back.
+    // The files next to it are read too.
     let opened = arcuate::io::open(&path("c.tck"), &Default::default()).expect("opened");
     let arcuate::io::Opened::Tractogram(found, info) = opened else {
         panic!("streamlines")
@@ -195,7 +195,7 @@ fn after_a_failure() {
         "{found:?}"
     );
     assert!(names(".").is_empty(), "{:?}", names("."));
-    // All of one export is one job.
+    // One export is one job.
     let saves = window
         .submitted
         .iter()
@@ -203,7 +203,7 @@ fn after_a_failure() {
     assert_eq!(saves.count(), 3);
 }
 
-/// Of two files that wait in line the second must not take away what became of the first.
+/// With two queued files the second must not discard the outcome of the first.
 fn two_saves() {
     let folder = tempfile::tempdir().expect("a folder");
     let mut window = Window::fitted();
@@ -252,7 +252,7 @@ fn regions_by_a_job() {
     }
 }
 
-/// Streamlines that were chosen by hand are a long list, which the worker that writes it puts into words.
+/// Streamlines selected by the user form a long list, which the worker that writes it turns into text.
 fn long_lists() {
     const COUNT: usize = 1_000_000;
     let mut state = State::new(String::new());
@@ -296,8 +296,7 @@ fn long_lists() {
     );
 }
 
-/// What was said of live streamlines, in the status, as a note and on the badge, is said where they are
-/// seen.
+/// Messages about live streamlines, in the status, as a note and on the badge, appear where they are shown.
 fn elsewhere() {
     let mut window = Window::fitted();
     let too_early = |window: &mut Window| {
@@ -332,7 +331,7 @@ fn elsewhere() {
     window.act(Action::View(ViewAction::SelectTask(Task::Filter)));
     assert!(badge(&window).is_none(), "{:?}", badge(&window));
     assert_eq!(window.state.session.status, "");
-    // The same holds for curves tracked in that task, and after an undone step.
+    // The same holds for curves tracked in that task, and after an undo.
     window.place(Role::Seed, DVec3::X);
     assert!(!window.state.session.status.contains(" streamlines from "));
     for task in [Task::Filter, Task::Pathways] {

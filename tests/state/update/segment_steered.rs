@@ -1,4 +1,4 @@
-//! The surface in the hand: what was cut away stays away, the way back leads to the parameters of that step.
+//! The live surface: cut-away parts stay away, rewinding restores the parameters of that step.
 
 use super::Window;
 use super::segment::{act, go, image, live, opened, ready, sample, set, sphere};
@@ -38,8 +38,8 @@ pub fn tests() -> Vec<Trial> {
     ]
 }
 
-/// Values of a drag act while the surface moves: the button goes to before all of them, and from there to before the
-/// change that came before the drag.
+/// Values of a drag act while the surface moves: the button leads to before all of them, and from there to before the
+/// change that preceded the drag.
 fn drag() {
     let mut window = ready();
     act(&mut window, SegmentAction::Step);
@@ -50,7 +50,7 @@ fn drag() {
         set(&mut window, phase, |s| s.params.smoothness = smoothness);
         act(&mut window, SegmentAction::Step);
     }
-    // What lets go may bring the last value once more, or a new one.
+    // The release may repeat the last value, or bring a new one.
     set(&mut window, Phase::Done, |s| s.params.smoothness = 0.35);
     act(&mut window, SegmentAction::Step);
     let earlier = |window: &Window| window.state.session.segment.earlier();
@@ -66,7 +66,7 @@ fn drag() {
     }
 }
 
-/// The first value of a drag may be the one before it: the drag is a change all the same, from where it first acts.
+/// The first value of a drag may equal the one before it: the drag is still a change, from where it first acts.
 fn from_the_same() {
     let mut window = ready();
     act(&mut window, SegmentAction::Step);
@@ -85,7 +85,7 @@ fn from_the_same() {
     assert_eq!((live(&window).step, earlier), (60, 30));
 }
 
-/// How fast a run was says nothing of the branch that goes on elsewhere.
+/// The speed of a run does not apply to the branch that continues elsewhere.
 fn speed() {
     let mut window = ready();
     act(&mut window, SegmentAction::Step);
@@ -97,7 +97,7 @@ fn speed() {
     assert!(live(&window).steps_per_s > 0.0);
 }
 
-/// The way back leads to the parameters of that step, and says what has changed; undo says it with values.
+/// Rewinding restores the parameters of that step, and reports what has changed; undo reports it with values.
 fn parameters() {
     let mut window = ready();
     set(&mut window, Phase::Done, |s| s.params.tolerance = 20.0);
@@ -115,7 +115,7 @@ fn parameters() {
         (params.tolerance, params.smoothness)
     };
     let status = |window: &Window| window.state.session.status.clone();
-    // Between two changes: those of the step, not those made there.
+    // Between two changes: those of the step, not the later ones.
     act(&mut window, SegmentAction::Rewind(20));
     assert_eq!(now(&window), (30.0, 0.4));
     let message = status(&window);
@@ -146,7 +146,7 @@ fn parameters() {
         "{}",
         status(&window)
     );
-    // Where nothing changes nothing is to be undone.
+    // Where nothing changes there is nothing to undo.
     let before = window.state.history.undo_label().map(str::to_owned);
     act(&mut window, SegmentAction::Rewind(2));
     assert_eq!(window.state.history.undo_label().map(str::to_owned), before);
@@ -160,7 +160,7 @@ fn parameters() {
     );
 }
 
-/// A surface that comes to rest after a step was undone leaves what was undone in the status line.
+/// A surface that comes to rest after an undo keeps the undo's message in the status line.
 fn undone() {
     let mut window = ready();
     set(&mut window, Phase::Done, |s| s.params.tolerance = 20.0);
@@ -178,7 +178,7 @@ fn undone() {
         message.contains("The surface is at rest after "),
         "{message}"
     );
-    // In another task nothing is said of it, nor of the way back.
+    // In another task it is not mentioned, nor is the rewind.
     window.act(Action::View(ViewAction::SelectTask(Task::Track)));
     let status = |window: &Window| window.state.session.status.clone();
     assert_eq!(status(&window), "");
@@ -189,7 +189,7 @@ fn undone() {
     assert_eq!(status(&window), "");
 }
 
-/// What was sampled goes and comes back with target and tolerance.
+/// The sample disappears and returns with target and tolerance.
 fn unsampled() {
     let mut window = opened(image());
     let count = |window: &Window| window.state.segment_sample().map_or(0, |s| s.count());
@@ -207,7 +207,7 @@ fn unsampled() {
     assert!(message.starts_with("Undid: sample (Target T "), "{message}");
     window.act(Action::Redo);
     assert_eq!((count(&window), values(&window)), (sampled, found));
-    // Sampled anew after the undo, it is of these voxels alone.
+    // Sampled again after the undo, it contains only these voxels.
     window.act(Action::Undo);
     sample(&mut window);
     assert_eq!(count(&window), sampled);
@@ -219,7 +219,7 @@ fn unsampled() {
     assert_eq!(count(&window), sampled);
 }
 
-/// A tolerance that takes in what lies around the sample is doubted while the target is that of the sample.
+/// A tolerance that includes the sample's surroundings is doubted while the target is that of the sample.
 fn doubted() {
     let mut window = ready();
     assert_eq!(window.state.range_doubt(), None);
@@ -230,7 +230,7 @@ fn doubted() {
             Some(RangeDoubt::TakesIn(value)) if value.is_finite()
         )
     };
-    // What lies around is all of one value, up to the border of the image.
+    // The surroundings have a uniform value, up to the border of the image.
     let air = Some(RangeDoubt::Background);
     assert!(takes_in(&window) || window.state.range_doubt() == air);
     set(&mut window, Phase::Done, |s| s.params.target -= 1.0);
@@ -241,7 +241,7 @@ fn doubted() {
     assert_eq!(window.state.range_doubt(), None);
 }
 
-/// At rest, a black sphere and on: it stays away until the sphere is taken back.
+/// At rest, a black sphere, then continued: the cut-away part stays away until the sphere is undone.
 fn cut_away() {
     let mut window = ready();
     set(&mut window, Phase::Done, |s| s.params.tolerance = 20.0);

@@ -1,4 +1,4 @@
-//! Results that come when the document has moved on.
+//! Results that arrive after the document has changed.
 
 use super::{Window, file, opened, picture, scan};
 use crate::support::origins::moved;
@@ -41,7 +41,7 @@ pub fn tests() -> Vec<Trial> {
     ]
 }
 
-/// What was asked of one document does nothing to the next, and nobody hears of it.
+/// Requests about one document do nothing to the next, and no message mentions them.
 fn left() {
     let mut window = Window::fitted();
     let image = || {
@@ -66,7 +66,7 @@ fn left() {
     window.act(Action::Session(SessionAction::Leave(UnsavedAction::New)));
     assert!(window.state.document.is_empty());
     assert!(window.cancelled_of_document && ALIGN.is_of_document());
-    // A file that is being written is written, and one that is being opened is opened.
+    // A file being written is finished, and a file being opened is opened.
     for slot in [Slot::Save, Slot::Recovery, Slot::Load] {
         assert!(!slot.is_of_document(), "{slot:?}");
         assert!(!window.cancelled.contains(&slot), "{slot:?}");
@@ -116,7 +116,7 @@ fn undone_fit() {
     window.deliver(in_order);
     assert_eq!(picture(&window.state), before);
     assert_eq!(window.tensors().key.params.method, method);
-    // What came too late for the present is there for redo.
+    // Results that came too late for the present are there for redo.
     window.act(Action::Redo);
     assert_eq!(window.tensors().key.params.method, Method::Ols);
     assert_eq!(window.fits(), 2, "{method:?} and the other");
@@ -181,7 +181,7 @@ fn reopening() {
     window.place(Role::Seed, DVec3::ZERO);
     let before = picture(&window.state);
     let (dwi, mut gradients) = scan();
-    // Another table asks for another b range.
+    // Another table needs another b range.
     gradients.b_s_per_mm2.iter_mut().for_each(|b| *b *= 2.0);
     let loaded = Loaded::Scan {
         dwi,
@@ -233,7 +233,7 @@ fn whole_brain() {
         panic!("{:?}", layer.origin)
     };
     assert_eq!((params.step_mm, regions.len()), (0.5, 1));
-    // Of tensors that are gone nothing is kept, and that is said.
+    // Results of removed tensors are not kept, and the message says so.
     window.act(Action::Track(TrackAction::WholeBrain));
     window.ordinary();
     window.deliver(|events| events.reverse());
@@ -249,7 +249,7 @@ fn live_of_old_tensors() {
     window.holding = true;
     window.place(Role::Seed, DVec3::ZERO);
     window.ordinary();
-    // The fit comes first, then the streamlines of the tensors before it.
+    // The fit arrives first, then the streamlines of the earlier tensors.
     window.deliver(|events| events.sort_by_key(|e| e.slot != FIT));
     assert!(window.state.session.live.is_none(), "of the old tensors");
     let field = window.tensors().field.id();
@@ -276,7 +276,7 @@ fn live_without_seed() {
         shape: moved,
         phase: Phase::Done,
     }));
-    // The older of two results comes last.
+    // The older of two results arrives last.
     window.deliver(|events| {
         assert!(matches!(
             events[0].outcome::<TrackStreamlines>(),

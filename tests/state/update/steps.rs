@@ -1,4 +1,4 @@
-//! What is a step and what is none: views, a drag that is given up.
+//! Actions that are steps and actions that are not: views, an abandoned drag.
 
 use super::{Window, picture};
 use crate::support::test;
@@ -43,12 +43,12 @@ fn given_up() {
     assert_eq!(window.state.view, view);
     let live = window.state.final_live().expect("streamlines");
     assert_eq!(live.key.regions[0].shape.centre(), DVec3::ZERO);
-    // No step is left, and what could be redone before can be.
+    // No step is left, and redo works as before.
     assert_eq!(window.state.history.undo_label(), Some("Place region"));
     assert_eq!(window.state.history.redo_label(), Some("Place region"));
     window.act(Action::Redo);
     assert_eq!(window.state.document.regions.len(), 2);
-    // Where nothing was dragged, no step of before is taken back.
+    // Where nothing was dragged, no earlier step is undone.
     let requested = BeforeDrag::of(&window.state);
     window.act(Action::AbandonDrag(Box::new(requested)));
     assert_eq!(window.state.document.regions.len(), 2);

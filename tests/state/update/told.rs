@@ -1,5 +1,5 @@
-//! What the user says about opened files: axes of gradients, the space of points, colours of labels,
-//! and which files of a folder are opened.
+//! The user's statements about opened files: axes of gradients, the space of points, colours of labels, and which files
+//! of a folder are opened.
 
 use super::{Window, file, only_job, scan};
 use crate::support::{opened_event, opened_file, test};
@@ -54,14 +54,14 @@ fn turned() {
         gradients(&window.state),
         table.turned(first.in_world(&grid))
     );
-    // The fit is that of the turned table, and says so.
+    // The fit uses the turned table, and its command says so.
     let text = command(&window);
     assert!(text.contains("/data/scan.nii.gz --turn=y,x,z"), "{text}");
     window.act(Action::Tensors(TensorAction::TurnGradients(second)));
     let both = second.after(first);
     let text = command(&window);
     assert!(text.contains(&format!(" --turn={both}")), "{text}");
-    // There and back is as if nothing had been.
+    // Back and forth leaves no trace.
     window.act(Action::Tensors(TensorAction::TurnGradients(both.inverse())));
     assert_eq!(command(&window), before);
     for _ in 0..3 {

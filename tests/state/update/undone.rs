@@ -192,7 +192,7 @@ fn curves() -> Vec<Row> {
         row("Stop below FA", ["0.15", "0.20"], |s| {
             track(s, |p| p.min_fa = Some(0.2))
         }),
-        // Nearer to each other than the panel shows: as many digits as tell them apart.
+        // Closer to each other than the panel shows: as many digits as distinguish them.
         row("Stop below FA", ["0.200", "0.203"], |s| {
             track(s, |p| p.min_fa = Some(0.203))
         }),
@@ -397,7 +397,7 @@ fn looks() -> Vec<Row> {
                 name: "Anisotropy".to_owned(),
             })
         }),
-        // What was computed from the scan stays where it is.
+        // Data computed from the scan stay in place.
         row("T1: Right", ["0.0 mm", "2.5 mm"], |s| {
             Action::Alignment(AlignmentAction::Shift {
                 layer: named(s, "T1"),
@@ -457,7 +457,7 @@ fn table() {
             let mut check = |window: &mut Window, step: Action, verb: &str, [a, b]: [&str; 2]| {
                 window.act(step);
                 let now = status(window);
-                // What is not given here depends on the scan or on defaults.
+                // Omitted values depend on the scan or on defaults.
                 let begin = format!("({label} {a}");
                 let end = format!(" → {b}");
                 let step = now.split(". Result: ").next().unwrap_or_default();
@@ -474,7 +474,7 @@ fn table() {
     assert!(missed.is_empty(), "{}", missed.join("\n"));
 }
 
-/// How many streamlines there are after it is no part of what was undone.
+/// The resulting number of streamlines is no part of the undone change.
 fn result() {
     let mut window = Window::fitted();
     window.place(Role::Seed, DVec3::ZERO);

@@ -1,4 +1,4 @@
-//! The whole brain has seeds of its own, and counts regions only where it is asked to.
+//! The whole brain has its own seeds, and uses regions only on request.
 
 use super::Window;
 use crate::support::test;
@@ -16,7 +16,7 @@ pub fn tests() -> Vec<Trial> {
     ]
 }
 
-/// A seed and a target that nothing reaches.
+/// A seed and a target that no streamline reaches.
 fn regions_placed() -> Window {
     let mut window = Window::fitted();
     window.place(Role::Seed, DVec3::ZERO);
@@ -46,7 +46,7 @@ fn seeds() {
     let count = WholeBrain::SEEDS;
     assert!(count >= 20_000, "a whole brain, not {count}");
     assert_eq!(last(&window), (Seeding::Random { count }, 0));
-    // As many as are wanted, whatever the live streamlines have.
+    // The requested number, whatever the live streamlines have.
     window.holding = false;
     window.held.clear();
     let few = WholeBrain {
@@ -71,7 +71,7 @@ fn seeds() {
     assert!(!command.contains("--target"), "{command}");
     let methods = methods::methods(&window.state);
     assert!(methods.contains("700"), "{methods}");
-    // A grid holds for any area.
+    // A grid applies to any area.
     window.state.document.track.seeding = Seeding::PerVoxel { count: 2 };
     window.holding = true;
     window.act(Action::Track(TrackAction::WholeBrain));

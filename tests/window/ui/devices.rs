@@ -1,4 +1,4 @@
-//! Where solvers run: the status bar's menu, and the offer of the CPU.
+//! The backend of the solvers: the status bar's menu, and the offer of the CPU.
 
 use super::{Window, click, sample, small_scan, submitted, tracking, window};
 use crate::support::test;
@@ -45,11 +45,11 @@ fn menu() {
             matches!(last, Some(Action::Device(DeviceAction::Choose(k))) if *k == kind),
             "{name}: {last:?}"
         );
-        // The choice closes it.
+        // Choosing closes it.
         assert!(window.query_by_label("All 2 cards").is_none());
         open(&mut window);
     }
-    // Known cards are not looked for again.
+    // Known cards are not searched for again.
     assert_eq!(submitted::<FindCards>(&window).len(), 1);
 }
 
@@ -83,7 +83,7 @@ fn offers() {
     else {
         panic!("{:?}", submitted::<UseBackend>(&window))
     };
-    // Of live curves beside their results.
+    // A note about live curves, next to their results.
     let mut state = tracking();
     state.session.live = None;
     state.session.live_error = Some(found.clone());

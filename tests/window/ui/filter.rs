@@ -1,4 +1,4 @@
-//! The task Filter as a user drives it.
+//! The task Filter, driven as by a user.
 
 use super::{
     Window, click, double_click, pathways, sample, small_scan, submitted, tracking, type_over,
@@ -48,7 +48,7 @@ pub fn tests() -> Vec<Trial> {
     ]
 }
 
-/// The signal of streamlines that all have one weight: sticks among zeppelins, all along z.
+/// The signal of streamlines of one common weight: sticks among zeppelins, all along z.
 fn explained(dwi: &Volume, gradients: &Gradients, lines: &Tractogram) -> Volume {
     const STEP_MM: f64 = 0.5;
     let grid = dwi.grid.clone();
@@ -79,7 +79,7 @@ fn explained(dwi: &Volume, gradients: &Gradients, lines: &Tractogram) -> Volume 
 
 /// Streamlines of two groups as a layer, and a scan that they explain.
 pub fn weighing(task: Task) -> State {
-    // The sample's six directions say as much as five: too little for a tensor.
+    // The sample's six directions count as only five: too few for a tensor.
     let mut state = sample::state([16, 20, 15], 12);
     state.view.task = task;
     let lines: Tractogram = sample::output(60).kept;
@@ -124,7 +124,7 @@ pub(super) fn filtering() -> Window {
     window
 }
 
-/// With weights, and what one of the groups adds.
+/// With weights, and the contribution of one of the groups.
 pub fn weighed() -> State {
     let mut state = weighing(Task::Filter);
     let backend = Backend::choose(&BackendChoice::cpu(Some(2))).expect("two threads");
@@ -165,7 +165,7 @@ fn fit(window: &Window) -> Option<FitWeights> {
     submitted(window).last().copied().cloned()
 }
 
-/// What was asked for last is done.
+/// Carries out the latest request.
 fn carry_out<J: Receive<State>>(window: &mut Window) {
     let jobs = submitted::<J>(window);
     let job = (*jobs.last().expect("asked for")).clone();
@@ -188,7 +188,7 @@ fn nothing() {
             .query_by_label_contains("no streamlines to weigh")
             .is_none()
     );
-    // A small window says as much.
+    // A small window shows the same text.
     let mut small = super::window(small_scan(), [1280.0, 800.0]);
     click(&mut small, "Filter");
     click(&mut small, "Track the whole brain");
@@ -279,7 +279,7 @@ fn run() {
     let requested = fit(&window).expect("asked for");
     assert!(requested.prepared.is_none() && matches!(requested.start, StartFrom::Zero));
     assert!(window.state().state.is_filtering());
-    // Neither stands where the other was, before, while and after it runs.
+    // Neither appears at the other's place, before, during and after the run.
     let rect = |window: &Window, name: &str| window.get_by_label(name).rect();
     let stop = rect(&window, "Stop");
     assert_eq!(before, stop);
@@ -299,7 +299,7 @@ fn run() {
     click(&mut window, "Run again");
     let requested = fit(&window).expect("asked for");
     assert!(requested.prepared.is_some() && matches!(requested.start, StartFrom::Fit(_)));
-    // The run goes on from the iterations before: the badge counts them, as the panel and the status bar do.
+    // The run continues after the earlier iterations: the badge counts them, as the panel and the status bar do.
     let state = &window.state().state;
     let weighed = state.document.weighed.values().next().expect("weights");
     let (words, _) = badge::words(state).expect("a badge");
@@ -318,14 +318,14 @@ fn run() {
     window.get_by_label_contains(&fact);
 }
 
-/// Weights are told apart in Filter, with the key of their colours; in Pathways streamlines are what lies behind.
+/// Weights have colours with a key in Filter; in Pathways streamlines are the background.
 fn behind() {
     let size = Size {
         points: DVec2::splat(200.0),
         pixels_per_point: 1.0,
     };
     let mut state = weighed();
-    // The pathway is what the document asks for: a stale one is dim.
+    // The pathway is the requested one: a stale one is dimmed.
     let solved = pathways::solved();
     state.document.regions = solved.document.regions.clone();
     state.document.pathways = solved.document.pathways.clone();
@@ -357,7 +357,7 @@ fn behind() {
     assert!(own.context && own.opacity < 0.3, "{}", own.opacity);
     let path = lines.last().expect("the pathway");
     assert!(!path.context && path.opacity == 1.0);
-    // A colour that the user gave has no key.
+    // A colour set by the user has no key.
     let id = state.document.filtered().expect("streamlines").0.id;
     let fixed = [200, 100, 0];
     state.document.edit_layer(id, |l| {
@@ -388,7 +388,7 @@ fn own_cut() {
     let phase = Phase::Done;
     filter(&mut window, FilterAction::Cut { least, phase });
     assert!(kept(&window, first) < all);
-    // Nobody cut the other ones.
+    // The others are uncut.
     filter(&mut window, FilterAction::Tractogram(other));
     assert_eq!(kept(&window, other), all);
     filter(&mut window, FilterAction::Show(Shown::After));
@@ -404,7 +404,7 @@ fn own_cut() {
     filter(&mut window, FilterAction::Cut { least, phase });
     let more = fit.sorted[0];
     filter(&mut window, FilterAction::Cut { least: more, phase });
-    // Each is as it was left.
+    // Each keeps its own settings.
     filter(&mut window, FilterAction::Tractogram(first));
     let filter = &window.state().state.document.filter;
     assert_eq!([first, other].map(|of| filter.cut_of(of)), [least, more]);
@@ -494,7 +494,7 @@ fn results() {
     assert!(visible(&window, "Fit error (RMSE)"));
     click(&mut window, "Map on slices: Off");
     assert!(!visible(&window, "Fit error (RMSE)"));
-    // A scroll away, where nothing is folded.
+    // Reached by scrolling when nothing is folded.
     window
         .get_by_role_and_label(egui::Role::ComboBox, "Fit without")
         .scroll_to_me();
@@ -519,7 +519,7 @@ fn results() {
     let kept = window.state().state.document.weighed[&id].kept(f32::MIN_POSITIVE);
     let only = saved.expect("asked for");
     assert_eq!(only.iter().filter(|m| **m).count(), kept);
-    // A TCK holds no weights: the sheet names the file that does.
+    // A TCK contains no weights: the sheet names the file that does.
     click(&mut window, "Export…");
     click(&mut window, &FilterFile::Kept.name());
     click(&mut window, "Format: TCK");
@@ -538,7 +538,7 @@ fn lesion() {
     let mut window = window(weighing(Task::Filter), [1280.0, 800.0]);
     click(&mut window, "Run");
     carry_out::<FitWeights>(&mut window);
-    // Folded in a narrow window, and opened by hand.
+    // Folded in a narrow window, and opened by the user.
     window.get_by_label("Virtual lesion").scroll_to_me();
     window.run();
     click(&mut window, "Virtual lesion");
@@ -551,7 +551,7 @@ fn lesion() {
     act(&mut window, Action::Filter(FilterAction::Lesion(what)));
     carry_out::<FitWeights>(&mut window);
     window.get_by_label_contains("Without Cingulum RMSE");
-    // A session that was opened has the weights, but not what they were fitted from.
+    // An opened session has the weights, but not the data to which they were fitted.
     window.state_mut().state.session.filter.held = None;
     window.run();
     assert_eq!(choices(&window), 0);

@@ -1,4 +1,4 @@
-//! Keys do what the shortcut sheet says, and nothing while something is being typed.
+//! Keys act as in the shortcut sheet, and do nothing while the user types.
 
 use super::{Window, click, small_scan, tracking, window};
 use crate::support::test;
@@ -106,7 +106,7 @@ fn parts() {
     window.key_press_modifiers(Modifiers::SHIFT, Key::F6);
     window.run();
     assert_eq!(focused(&window), way[3]);
-    // From a part Tab goes on into it, and F6 from there to the next.
+    // Tab goes on into a part, and F6 from there to the next.
     press(&mut window, Key::F6);
     press(&mut window, Key::Tab);
     let inside = focused(&window);
@@ -155,7 +155,7 @@ fn selection() {
     assert_eq!(window.state().state.document.regions.len(), 3);
     command(&mut window, Modifiers::SHIFT, Key::Z);
     assert_eq!(window.state().state.document.regions.len(), 2);
-    // Nothing was segmented: what the clipboard holds is not of this.
+    // Nothing was segmented: the clipboard has none of it.
     command(&mut window, Modifiers::NONE, Key::Num4);
     command(&mut window, Modifiers::SHIFT, Key::C);
     let status = &window.state().state.session.status;
@@ -205,7 +205,7 @@ fn escape() {
     assert!(window.state().state.session.selected_region.is_none());
 }
 
-/// Keys of one slow frame, in the order given.
+/// Keys pressed in one slow frame, in the given order.
 fn at_once(window: &mut Window, keys: &[Key]) {
     for &key in keys {
         let text = key.symbol_or_name();
@@ -224,7 +224,7 @@ fn at_once(window: &mut Window, keys: &[Key]) {
     window.run();
 }
 
-/// A value and its Enter in one frame: the focus is gone before keys are looked at.
+/// A value and its Enter in one frame: the focus is lost before keys are handled.
 fn typed_in_one_frame() {
     let mut window = window(tracking(), [1280.0, 800.0]);
     window
@@ -247,7 +247,7 @@ fn typed_in_one_frame() {
     );
 }
 
-/// The first Esc closes a list, the second goes on: also in one frame.
+/// The first Esc closes a list, the second acts further up: also in one frame.
 fn two_escapes() {
     for slow in [false, true] {
         let mut window = window(tracking(), [1280.0, 800.0]);
@@ -279,14 +279,14 @@ fn typing() {
     assert_eq!(window.state().state.document.regions.len(), 3);
 }
 
-/// At the smallest usual size no word of it is cut, whatever the mouse does.
+/// At the smallest common size no text of it is cut, whatever the mouse setting.
 fn sheet() {
     use arcuate::state::Mouse;
     use arcuate::ui::theme::{self, size};
     use egui_kittest::kittest::NodeT as _;
-    /// The column of the keys.
+    /// Width of the column of keys.
     const KEYS: f32 = 134.0;
-    // The second is 1280 × 800 at 150 %: fewer columns, and the foot is within reach.
+    // The second is 1280 × 800 at 150 %: fewer columns, and the bottom is within reach.
     let sizes = [[1280.0_f32, 800.0], [853.0, 533.0]];
     for (mouse, size @ [wide, high]) in Mouse::ALL.into_iter().flat_map(|m| sizes.map(|s| (m, s))) {
         let mut state = small_scan();
@@ -321,7 +321,7 @@ fn sheet() {
         }
         assert!(found > 40, "{found} rows");
         for button in ["Close", "Start the guide"] {
-            // Others of that name are elsewhere in the window.
+            // Other widgets with that name are elsewhere in the window.
             for node in window.query_all_by_label(button) {
                 let place = node.rect();
                 assert!(place.top() > 0.0 && place.bottom() < high, "{button}");

@@ -59,7 +59,7 @@ fn arrows() {
     let at = row(&window);
     super::click_with(&mut window, at, egui::Modifiers::NONE);
     assert!(open(&window));
-    // Beginning with what is chosen now, around the ends.
+    // Beginning with the present choice, wrapping at the ends.
     let now = focused(&window);
     let mut names = vec![now.clone()];
     for _ in 0..3 {
@@ -83,10 +83,10 @@ fn arrows() {
     press(&mut window, Key::Enter);
     assert!(!open(&window));
     assert_ne!(smoothing(&window), before);
-    // Neither did the crosshair go anywhere nor was a tool taken.
+    // The crosshair did not move and no tool was selected.
     let view = &window.state().state.view;
     assert_eq!((view.crosshair, view.tool), (crosshair, Tool::Crosshair));
-    // What was used last keeps the arrows; Esc gives them back to the crosshair.
+    // The widget used last keeps the arrows; Esc returns them to the crosshair.
     press(&mut window, Key::ArrowLeft);
     assert_eq!(window.state().state.view.crosshair, crosshair);
     press(&mut window, Key::Escape);
@@ -213,7 +213,7 @@ fn tab_scrolls() {
     assert!(bottom(&window, "Reference") <= foot);
 }
 
-/// No row is cut while the window has room; none is wider than the window.
+/// No row is cut while the window has space; none is wider than the window.
 fn wide() {
     let mut state = small_scan();
     state.view.task = Task::Segment;
@@ -256,7 +256,7 @@ fn at_a_row() {
     let crosshair = window.state().state.view.crosshair;
     click(&mut window, "Add a layer");
     assert!(open(&window));
-    // Nothing is chosen there yet: a mouse lights no row.
+    // Nothing is highlighted there yet: a mouse highlights no row.
     assert_eq!(focused(&window), "");
     press(&mut window, Key::ArrowDown);
     let first = focused(&window);
@@ -265,17 +265,17 @@ fn at_a_row() {
     assert_eq!(window.state().state.view.crosshair, crosshair);
 }
 
-/// The middles of all drop-downs on screen, with their names.
+/// The centres of all drop-downs on screen, with their names.
 fn fields(window: &Window) -> Vec<(String, Pos2)> {
     let all = window.query_all_by_role(egui::Role::ComboBox);
     let named = all.filter_map(|n| Some((n.accesskit_node().label()?, n.rect().center())));
     let mut found: Vec<_> = named.collect();
-    // The tasks of a narrow window are a menu of commands.
+    // In a narrow window the tasks are a menu of commands.
     found.retain(|(name, _)| name != "Tasks");
     found
 }
 
-/// A menu's rows that can be chosen: the first of them.
+/// The first selectable row of a menu.
 fn first_row(window: &Window) -> Pos2 {
     let rows = window.query_all_by_role(egui::accesskit::Role::MenuItem);
     let mut rows = rows.filter(|n| !n.accesskit_node().is_disabled());
@@ -318,7 +318,7 @@ fn every() {
             };
             for by_mouse in [true, false] {
                 let Some(at) = field(&window) else {
-                    // Another choice has taken it away.
+                    // Another choice has removed it.
                     continue;
                 };
                 match by_mouse {
@@ -342,7 +342,7 @@ fn every() {
                     false => press(&mut window, Key::Enter),
                 }
                 assert!(!open(&window), "{what}: chosen");
-                // A choice may ask for a file, or take the field away.
+                // A choice may open a file dialog, or remove the field.
                 let there = field(&window).is_some() && focused(&window) == name;
                 tried.push((what.clone(), there));
                 if there {

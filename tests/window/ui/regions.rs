@@ -1,4 +1,4 @@
-//! The list of regions, however many, and the panels that make them.
+//! The list of regions, however long, and the panels that create them.
 
 use super::{App, Window, click, click_with, small_scan, tracking, window};
 use crate::support::{test, thread_time};
@@ -71,7 +71,7 @@ pub fn with_regions(mut state: State, n: usize) -> State {
     state
 }
 
-/// Processor time that this thread needs for a frame.
+/// CPU time that this thread needs for a frame.
 fn frame(window: &mut Window) -> Duration {
     let mut times: Vec<Duration> = (0..30)
         .map(|_| {
@@ -109,7 +109,7 @@ fn many_regions() {
         of_many < of_few * 3 + Duration::from_millis(4),
         "{of_many:?} against {of_few:?}"
     );
-    // The last one is a scroll away; selecting it brings it into sight.
+    // The last one is reached by scrolling; selecting it brings it into view.
     assert!(many.query_by_label("Include region Area 499").is_none());
     let last = many.state().state.document.regions.last().unwrap().id;
     act(&mut many, Action::Region(RegionAction::Select(Some(last))));
@@ -136,7 +136,7 @@ fn searched() {
 
 fn several() {
     let mut window = window(with_regions(small_scan(), 14), [1600.0, 900.0]);
-    // On the name: in the middle of a row lies its role.
+    // On the name: the role is in the middle of a row.
     let with = |window: &mut Window, name: &str, modifiers: Modifiers| {
         let at = window.get_by_label(name).rect().left_center() + egui::vec2(40.0, 0.0);
         click_with(window, at, modifiers);
@@ -165,7 +165,7 @@ fn several() {
     );
     act(&mut window, Action::Undo);
     assert_eq!(hidden(&window), [""; 0], "each was one step");
-    // What is selected elsewhere is selected alone.
+    // A region selected elsewhere becomes the only selected one.
     let other = window.state().state.document.regions[12].id;
     act(
         &mut window,
@@ -176,7 +176,7 @@ fn several() {
     window.key_press(Key::Delete);
     window.run();
     assert_eq!(names(&window).len(), 13);
-    // A role that takes no part leaves nothing to track.
+    // In a role without a part in tracking they leave nothing to track.
     let regions = window.state().state.document.regions.iter().map(|r| r.id);
     let change = RegionsChange::Role(Role::Region);
     let regions = regions.collect();
@@ -297,7 +297,7 @@ fn draw_panel() {
     assert_eq!(window.state().state.view.tool, Tool::Rectangle);
     click(&mut window, "Thickness");
     assert_eq!(window.state().state.view.drawing.thickness_mm, Some(10.0));
-    // The checkbox stands before the slider of the same name.
+    // The checkbox precedes the slider of the same name.
     let mut named = window.query_all_by_label("Thickness");
     named.next().expect("the checkbox").click();
     drop(named);
@@ -359,7 +359,7 @@ fn change_panel() {
     click(&mut window, "Motor L");
     click(&mut window, "Keep common");
     assert_eq!(asked(&window), 1);
-    // Without a selected region it says what to do.
+    // Without a selected region the panel says what to do.
     act(&mut window, Action::Region(RegionAction::Select(None)));
     window.run();
     window.get_by_label_contains("Click the region to change");
@@ -384,7 +384,7 @@ fn export_all() {
     window.get_by_label_contains("Export regions as label map");
 }
 
-/// Labels 1 to 40, of which the search finds those with a 3.
+/// Labels 1 to 40; the search finds those with a 3.
 fn labels_found() {
     let mut state = small_scan();
     let layer = state.document.layers[0].clone();

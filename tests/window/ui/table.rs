@@ -1,5 +1,5 @@
-//! The table of streamlines: what a click takes is what the row shows, however the rows are sorted; rows by
-//! why streamlines stopped.
+//! The table of streamlines: a click takes the streamline shown in the row, however the rows are sorted; rows by the
+//! reasons to stop.
 
 use super::{App, Window, click, click_with, window};
 use crate::support::{Random, Window as Worker, test};
@@ -49,7 +49,7 @@ fn clicks() {
             by: Some(Column::Value("worth".to_owned())),
             descending,
         })));
-        // Sorted here, from what was written.
+        // Sorted here, from the written values.
         let mut expected: Vec<usize> = (0..COUNT).collect();
         expected.sort_by(|a, b| values[*a].total_cmp(&values[*b]));
         if descending {
@@ -80,7 +80,7 @@ fn clicks() {
     }
 }
 
-/// Shift takes all rows from the last one on, and the table stays where the hand is.
+/// Shift selects all rows from the last one on, and the table does not scroll away from the pointer.
 fn ranges() {
     let mut window = tabled();
     let at = window
@@ -150,7 +150,7 @@ fn stopped() {
     }
 }
 
-/// A filter that cannot be done leaves what the one before showed, and nobody takes it for its own.
+/// A rule that fails leaves the display of the previous one, and the window does not present that as its result.
 fn refused() {
     let mut window = tabled();
     let app: &mut App = window.state_mut();

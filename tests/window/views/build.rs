@@ -250,11 +250,11 @@ fn colours_streamlines() {
     );
     let stops = scalar("stop_end", (0.0, 11.0), ColourMap::Stops);
     assert_eq!(coloured(LineColouring::StopReason), stops);
-    // A reason's number lands on its own colour.
+    // A reason's number gets its own colour.
     assert_eq!(ColourMap::Stops.at(0.0), [0x2B, 0xB6, 0x8A]);
     assert_eq!(ColourMap::Stops.at(5.0 / 11.0), [0xE6, 0x9F, 0x00]);
 
-    // A file without values is coloured by direction, whatever was asked for.
+    // A file without values is coloured by direction, whatever the setting.
     let bare = Tractogram::new(vec![[0.0; 3], [1.0; 3]], vec![0, 2]);
     for colouring in [
         LineColouring::Fa,
@@ -267,7 +267,7 @@ fn colours_streamlines() {
     }
 }
 
-/// Each layer that is coloured another way is told of, one of two bars by the layer's name.
+/// Each layer with a different colouring has a legend, one of two bars with the layer's name.
 fn legends_of_layers() {
     let mut state = state();
     add_live(&mut state, output());
@@ -315,7 +315,7 @@ fn missed_with_targets() {
         let kept = lines.iter().find(|l| !grey(l)).expect("the kept ones");
         (lines.len(), kept.opacity, missed)
     };
-    // These curves did not ask for the target: all are dim until those that did are there.
+    // These curves were computed without the target: all are dimmed until those computed with it are there.
     let (count, kept, missed) = opacities(&state);
     let dim = display::STALE_OPACITY;
     assert!(dim < 1.0 && count == 2, "{dim} {count}");
@@ -372,7 +372,7 @@ fn panes_fill() {
             let panes = layout::panes(layout, Pane::Axial, area, 2.0);
             assert_eq!(panes.len(), 4);
             let covered: f32 = panes.iter().map(|p| p.1.area()).sum();
-            // Two gaps of two points, more or less a pixel.
+            // Two gaps of two points, give or take a pixel.
             let most = 5.0 * (area.width() + area.height());
             assert!(covered < area.area() && covered > area.area() - most);
             for (i, (_, a)) in panes.iter().enumerate() {
@@ -404,7 +404,7 @@ trait Distance {
 }
 
 impl Distance for Rect {
-    /// The gap between two rectangles that do not meet.
+    /// The gap between two rectangles that do not overlap.
     fn gap_to(&self, other: &Rect) -> f32 {
         let x = (other.left() - self.right()).max(self.left() - other.right());
         let y = (other.top() - self.bottom()).max(self.top() - other.bottom());
@@ -433,7 +433,7 @@ fn masks_have_one_image() {
     near(high, outer_high, 1e-9);
 }
 
-/// Of half a million points the window looks for none itself, asks once, and shows all until the answer comes.
+/// With half a million points the window searches none itself, requests once, and shows all until the answer arrives.
 fn many_stopped() {
     const COUNT: usize = 6000;
     let reason = StopReason::LowFa;

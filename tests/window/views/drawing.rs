@@ -84,7 +84,7 @@ fn state_on(order: DMat3, source: AffineSource) -> State {
     let shape =
         [0, 1, 2].map(|a| (along[a].abs() / (order.transpose() * spacing)[a].abs()) as usize);
     let matrix = order * DMat3::from_diagonal((order.transpose() * spacing).abs());
-    // Its middle not in the origin.
+    // Its centre is away from the origin.
     let n = DVec3::from_array(shape.map(|n| n as f64 - 1.0));
     let origin = dvec3(7.0, -11.0, 5.0) - matrix * n * 0.5;
     let affine = DAffine3::from_mat3_translation(matrix, origin);
@@ -119,7 +119,7 @@ fn left(hands: &mut Hands, path: &[Pos2]) {
     drag(hands, path, PointerButton::Primary);
 }
 
-/// Both conventions, every pane, every order of axes, and a turned grid.
+/// Both conventions, every pane, every order of axes, and a rotated grid.
 fn lands_under_pointer() {
     let mut random = Random::fresh("lands");
     let askew = DMat3::from_quat(random.rotation());
@@ -155,7 +155,7 @@ fn lands_under_pointer() {
             left(&mut hands, &[at]);
             let mask = mask(hands.state());
             assert!(mask.contains(world), "order {i}, {pane:?}, {convention:?}");
-            // The ball of 4 mm about the pointer: its middle to less than half a voxel.
+            // The ball of 4 mm about the pointer: its centre to less than half a voxel.
             near(mask.centre_inside().unwrap(), world, 1.2);
             let expected = 4.0 / 3.0 * std::f64::consts::PI * 64.0 / 1000.0;
             let off = mask.volume_ml() / expected;
@@ -209,8 +209,7 @@ fn seen_where_painted() {
         for y in 0..picture.size_px[1] {
             for x in 0..picture.size_px[0] {
                 let [r, g, b, _] = picture.pixel(x, y);
-                // Seed yellow, ring or fill.
-                // The amber of "neurological" is redder.
+                // The seed's yellow, as ring or filling. The amber of "neurological" is redder.
                 let yellow = u32::from(g) * 100 > u32::from(r) * 82;
                 if r > 25 && yellow && u32::from(b) * 3 < u32::from(g) {
                     sum += glam::DVec2::new(f64::from(x) + 0.5, f64::from(y) + 0.5);
@@ -326,12 +325,12 @@ fn rectangle() {
                 "{pane:?}: {thick} mm"
             );
             assert!(low[axis] <= a[axis] && a[axis] <= high[axis]);
-            // The right button takes it away again.
+            // The right button removes it again.
             drag(&mut hands, &path, RIGHT);
             assert_eq!(mask(hands.state()).count(), 0);
         }
     }
-    // A click is no rectangle.
+    // A click makes no rectangle.
     let steps = hands.state().history.undo_label().map(str::to_owned);
     let at = hands.rect(Pane::Axial).center();
     hands.click(at);
@@ -390,7 +389,7 @@ fn polygon() {
         hands.act(Action::Undo);
         assert!(hands.state().document.regions.is_empty());
     }
-    // Freehand: the button stays down.
+    // Freehand: the button stays pressed.
     let mut hands = Hands::new(plain());
     hands.act(Action::View(ViewAction::SetTool(Tool::Polygon)));
     let [a, b, c, d] = corners(&hands);
@@ -411,13 +410,13 @@ fn polygon_given_up() {
     hands.key(Key::Escape, Modifiers::NONE);
     hands.key(Key::Enter, Modifiers::NONE);
     assert!(hands.state().document.regions.is_empty() && hands.state().view.tool == Tool::Polygon);
-    // Backspace takes corners back, one by one: a line is no polygon.
+    // Backspace removes corners, one by one: a line is no polygon.
     click_corners(&mut hands, &corners);
     hands.key(Key::Backspace, Modifiers::NONE);
     drag(&mut hands, &[corners[0] + vec2(60.0, 60.0)], RIGHT);
     hands.key(Key::Enter, Modifiers::NONE);
     assert!(hands.state().document.regions.is_empty());
-    // In another pane another one begins.
+    // In another pane another outline begins.
     click_corners(&mut hands, &corners[..2]);
     let other = hands.rect(Pane::Axial).center();
     let more = [other, other + vec2(40.0, 0.0), other + vec2(0.0, 40.0)];
@@ -450,14 +449,14 @@ fn into_the_hand() {
         second.id(),
         "the second is left alone"
     );
-    // A hidden region shows when it is drawn on.
+    // A hidden region becomes visible when it is drawn on.
     hands.act(Action::Region(RegionAction::Toggle(first)));
     left(&mut hands, &[at - vec2(60.0, 30.0)]);
     assert!(hands.state().document.regions[0].visible);
     hands.key(Key::Escape, Modifiers::NONE);
 }
 
-/// Every frame of a stroke has what the hand has painted so far.
+/// Every frame of a stroke shows everything painted so far.
 fn shown_while_moving() {
     let mut hands = Hands::new(plain());
     let at = hands.rect(Pane::Axial).center();

@@ -1,4 +1,4 @@
-//! Esc while a button is down gives up the drag, whatever is dragged.
+//! Esc while a button is pressed gives up the drag, whatever is dragged.
 
 use super::hands::with_seed;
 use super::sample::{Hands, near, state};
@@ -20,7 +20,7 @@ pub fn tests() -> Vec<Trial> {
     ]
 }
 
-/// Drags from one place some way, presses Esc with the button down, goes on and lets go.
+/// Drags from one place, presses Esc with the button pressed, continues and releases it.
 fn given_up(hands: &mut Hands, from: Pos2, button: PointerButton) {
     hands.press(from, button, Modifiers::NONE);
     for i in 1..=4 {
@@ -60,7 +60,7 @@ fn region() {
         let history = &hands.state().history;
         assert_eq!(history.undo_label(), None, "{pane:?}");
         assert_eq!(history.redo_label(), Some("Move region"), "{pane:?}");
-        // The next drag is one like any other.
+        // The next drag is an ordinary one.
         hands.press(from, LEFT, Modifiers::NONE);
         hands.move_to(from + vec2(20.0, 10.0));
         hands.release(from + vec2(20.0, 10.0), LEFT);
@@ -114,7 +114,7 @@ fn nothing_new() {
         assert!(!hands.take().iter().any(picks), "{tool:?}");
         assert_eq!(hands.state().view.tool, tool, "the tool stays selected");
     }
-    // A stroke into a region that is there takes back only what it painted.
+    // Giving up a stroke into an existing region removes only what it painted.
     let mut hands = Hands::new(state());
     hands.act(Action::View(ViewAction::SetTool(Tool::Brush)));
     let from = hands.rect(Pane::Axial).center();

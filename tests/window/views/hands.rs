@@ -1,4 +1,4 @@
-//! What the pointer does in the views.
+//! Effects of the pointer in the views.
 
 use super::sample::{Hands, POINT_MM, add_sphere, near, state};
 use crate::support::{Random, test};
@@ -101,8 +101,8 @@ fn click_moves_crosshair() {
     }
 }
 
-/// The law of the display, without the code's own geometry: on a radiological slice the patient's
-/// right is on screen left, the nose up (axial) or left (sagittal), the head up.
+/// The rule of the display, without the code's own geometry: on a radiological slice the patient's right is on the left
+/// of the screen, the nose is up (axial) or left (sagittal), the head is up.
 fn left_is_left() {
     let centre = |hands: &Hands, pane: Pane| hands.rect(pane).center();
     for (convention, right_of_screen) in [
@@ -148,7 +148,7 @@ fn crosshair_follows() {
         hands.move_to(at);
         near(hands.state().view.crosshair, expected, POINT_MM);
     }
-    // Over another view it is still this slice's hand.
+    // Over another view the drag still belongs to this slice.
     let outside = hands.rect(Pane::Sagittal).center();
     let expected = clamped(&hands, hands.world(Pane::Axial, outside));
     hands.move_to(outside);
@@ -197,7 +197,7 @@ fn wheel_steps() {
         hands.wheel(at, -1.0, Modifiers::SHIFT);
         expected[axis] -= 10.0 * spacing;
         near(hands.state().view.crosshair, expected, 1e-9);
-        // Three thirds of a notch, as free wheels send them, make one step.
+        // Three thirds of a notch, as free-running wheels send them, make one step.
         for _ in 0..3 {
             hands.wheel(at, 1.0 / 3.0 + 1e-4, Modifiers::NONE);
         }
@@ -285,7 +285,7 @@ fn right_drag() {
     for _ in 0..2 {
         hands.drag(&[from], PointerButton::Secondary, Modifiers::NONE);
     }
-    // The image has two values: 1 % and 99 % of its voxels are them, to one of 4096 bins.
+    // The image has two values: they are 1 % and 99 % of its voxels, to one of 4096 bins.
     let (low, high) = window(&hands);
     assert!(
         (low - 20.0).abs() < 0.1 && (high - 100.0).abs() < 0.1,
@@ -328,7 +328,7 @@ fn places_regions() {
             assert_eq!(hands.take_effects().iter().any(tracks), role == Role::Seed);
         }
     }
-    // Pulled open, it is as large as the pull.
+    // Dragged open, it is as large as the drag.
     let mut hands = Hands::new(state());
     let tool = Tool::Place {
         role: Role::Target,
@@ -344,7 +344,7 @@ fn places_regions() {
     assert!((region_shape(hands.state(), 0).1 - expected).abs() < POINT_MM);
 }
 
-/// A seed that the axial slice cuts 1 mm off its middle.
+/// A seed that the axial slice cuts 1 mm off its centre.
 pub fn with_seed() -> (Hands, DVec3) {
     let mut state = state();
     let centre = state.view.crosshair + dvec3(8.0, -6.0, 1.0);
@@ -381,7 +381,7 @@ fn drags_regions() {
                 _ => None,
             })
             .collect();
-        // Nothing answers here, so that the next coarse one waits for the first.
+        // Nothing answers here, so the next coarse one waits for the first.
         assert_eq!(coarse, [true, false], "the last result is the full one");
         // The other views follow; this one keeps its slice.
         let axis = pane.normal_axis().unwrap();
@@ -401,7 +401,7 @@ fn drags_regions() {
 
 fn rims_resize() {
     let (mut hands, centre) = with_seed();
-    // Off its middle, the ring is smaller than the sphere.
+    // Off its centre, the ring is smaller than the sphere.
     let scale = hands.slice_plane(Pane::Axial).mm_per_point;
     let ring_mm = (81.0f64 - 1.0).sqrt();
     let direction = vec2(0.6, -0.8);
@@ -411,13 +411,13 @@ fn rims_resize() {
     hands.drag(&[from, from + direction * 7.0, to], LEFT, Modifiers::NONE);
     let (now, radius) = region_shape(hands.state(), 0);
     assert_eq!(now, centre);
-    // The hand went from 9 mm of the centre to this far.
+    // The pointer moved from 9 mm of the centre to this distance.
     let expected = (1.0 + (ring_mm + 20.0 * scale).powi(2)).sqrt();
     assert!(
         (radius - expected).abs() < 2.0 * POINT_MM,
         "{radius} {expected}"
     );
-    // Through the middle and beyond nothing turns inside out.
+    // Through the centre and beyond nothing turns inside out.
     let edge = middle + direction * ((radius * radius - 1.0).sqrt() / scale) as f32;
     hands.drag(&[edge, middle], LEFT, Modifiers::NONE);
     let radius = region_shape(hands.state(), 0).1;
@@ -511,7 +511,7 @@ fn settles() {
     assert!(!hands.state().session.unsettled);
     hands.wait(1.0);
     assert!(hands.take_effects().is_empty(), "once");
-    // The drag goes on and is still one step.
+    // The drag continues and is still one step.
     hands.move_to(from + vec2(20.0, 4.0));
     hands.release(from + vec2(20.0, 4.0), LEFT);
     hands.act(Action::Undo);

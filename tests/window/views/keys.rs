@@ -1,4 +1,4 @@
-//! The views without a mouse: Tab gives one the focus, keys do there what a hand would.
+//! The views without a mouse: Tab gives one the focus, keys act there like the pointer.
 
 use super::sample::{Hands, add_sphere, near, state};
 use crate::support::test;
@@ -35,7 +35,7 @@ fn focused(convention: Convention, pane: Pane) -> Hands {
     for _ in 0..=at {
         hands.key(Key::Tab, NONE);
     }
-    // The keys of a view are known to it from the next frame on.
+    // A view knows its keys from the next frame on.
     hands.step();
     hands.take();
     hands
@@ -91,7 +91,7 @@ fn orbit() {
     let before = hands.state().view.camera;
     hands.key(Key::ArrowRight, NONE);
     let turned = hands.state().view.camera;
-    // As a drag to the right does.
+    // Like a drag to the right.
     let dragged = before.orbited(std::f64::consts::PI / 36.0, 0.0);
     assert_eq!(turned, dragged);
     hands.key(Key::ArrowLeft, NONE);
@@ -184,12 +184,12 @@ fn polygon() {
     for key in keys {
         let far = matches!(key, Key::ArrowRight | Key::ArrowDown);
         hands.key(key, if far { Modifiers::SHIFT } else { NONE });
-        // Two within a moment would be a double click.
+        // Two in quick succession would be a double click.
         hands.wait(0.5);
     }
     let drawn = |a: &Action| matches!(a, Action::Region(RegionAction::DrawOutline { .. }));
     assert!(!hands.take().iter().any(drawn), "three corners");
-    // Once more where the last corner is closes it.
+    // A second point at the last corner closes it.
     hands.key(Key::Enter, NONE);
     let outline = hands.take().into_iter().find_map(|a| match a {
         Action::Region(RegionAction::DrawOutline { outline, .. }) => Some(outline),

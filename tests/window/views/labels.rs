@@ -1,4 +1,4 @@
-//! Words over pictures in panes of every size: whole, clear of each other, and each beside what it names.
+//! Text over pictures in panes of every size: complete, free of overlaps, and each next to its object.
 
 use super::sample::{Hands, POINT_MM, add_layer, add_sphere, near, state};
 use crate::shapes::{is_covered, texts};
@@ -35,7 +35,7 @@ pub fn tests() -> Vec<Trial> {
     ]
 }
 
-/// The words of the views with the pointer at a place.
+/// The text of the views with the pointer at a place.
 fn words(state: &State, area: (Vec2, f32), pointer: Option<Pos2>) -> Vec<(String, Rect)> {
     texts(&painted(state, area, pointer))
 }
@@ -71,7 +71,7 @@ fn panes(state: &State, (area, scale): (Vec2, f32)) -> Vec<(Pane, Rect)> {
     layout::panes(state.view.layout, state.view.single, all, scale)
 }
 
-/// Coordinates and sides are not cut at the pane's edge, and no word lies over another.
+/// Coordinates and sides are not cut at the pane's edge, and no texts overlap.
 fn titles() {
     let mut state = state();
     state.view.crosshair = dvec3(-26.9, -14.0, 8.0);
@@ -111,7 +111,7 @@ fn titles() {
     }
 }
 
-/// The name of a region under the pointer gives way to the figures of the colour bar.
+/// The name of a region under the pointer makes room for the figures of the colour bar.
 fn clear() {
     let mut state = state();
     let layer = state.document.layers[0].clone();
@@ -137,7 +137,7 @@ fn clear() {
             .view
             .plane(pane, state.document.framed(), size)
             .expect("a plane");
-        // Beside the upper figure of the bar, so that the name would stand on it.
+        // Next to the upper figure of the bar, so that the name would cover it.
         let bare = words(&state, area, None);
         let high = bare
             .iter()
@@ -162,7 +162,7 @@ fn clear() {
     }
 }
 
-/// However the head is turned and however close it is: a name touches the room around its region, or is not there.
+/// However the head is rotated and however close it is: a name touches the space around its region, or is not shown.
 fn beside() {
     let mut random = Random::fresh("names beside regions");
     let mut state = state();
@@ -207,13 +207,13 @@ fn beside() {
             };
             let at = screen(*centre);
             let radius = screen(*centre + camera.axes().x_axis * 4.2).distance(at);
-            // The plate around the words, and the gap to the rim.
+            // The plate around the text, and the gap to the rim.
             let around = Rect::from_center_size(at, Vec2::splat(2.0 * (radius + 12.0 + 8.0)));
             assert!(
                 around.intersects(*place),
                 "{area:?}: {name} at {place:?} is far from {at:?}, {radius} points"
             );
-            // Its own region is the nearest, but for a step and the border of the plate.
+            // Its own region is the nearest, except for a step and the border of the plate.
             for (_, other) in spheres.iter().filter(|(n, _)| n != name) {
                 let (own, far) = (
                     place.distance_to_pos(at),
@@ -235,7 +235,7 @@ fn beside() {
     assert!(seen > 60, "only {seen} names");
 }
 
-/// The squares around a small sphere stand outside it, and resize it there.
+/// The squares around a small sphere are outside it, and resize it there.
 fn handle() {
     for pane in [Pane::Axial, Pane::Scene] {
         let mut state = state();

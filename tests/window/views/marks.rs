@@ -1,4 +1,4 @@
-//! What pictures say in numbers: lengths, limits of colours, how they were made.
+//! Numbers in pictures: lengths, limits of colours, the command.
 
 use super::sample::{add_layer, add_live, state};
 use crate::support::{Random, test};
@@ -35,7 +35,7 @@ pub fn tests() -> Vec<Trial> {
     ]
 }
 
-/// The white pixels of a part, cut to them.
+/// The white pixels of a part, cropped to them.
 fn shape_of(picture: &Picture, [x0, y0, x1, y1]: [u32; 4]) -> Vec<Vec<bool>> {
     let white = |x: u32, y: u32| picture.pixel(x, y)[..3].iter().all(|c| *c > 150);
     let columns = (x0..x1).filter(|&x| (y0..y1).any(|y| white(x, y)));
@@ -45,7 +45,7 @@ fn shape_of(picture: &Picture, [x0, y0, x1, y1]: [u32; 4]) -> Vec<Vec<bool>> {
         .collect()
 }
 
-/// Whether letters are an L: nothing in the upper right of it, which an R has.
+/// Whether letters are an L: nothing in its upper right, which an R has.
 fn is_l(shape: &[Vec<bool>]) -> bool {
     let (high, wide) = (shape.len(), shape.first().map_or(0, Vec::len));
     assert!(high > 10 && wide > 5, "{wide} × {high}");
@@ -53,8 +53,7 @@ fn is_l(shape: &[Vec<bool>]) -> bool {
     upper_right.filter(|p| **p).count() == 0
 }
 
-/// As pixels: in both conventions the letter L is on the side where the image is that lies to the
-/// patient's left.
+/// In the pixels: in both conventions the letter L is on the side of the image that lies to the patient's left.
 fn letters() {
     let device = Offscreen::new().expect("a graphics device (mesa-vulkan-drivers)");
     let mut renderer = Some(device.renderer);
@@ -62,7 +61,7 @@ fn letters() {
         size: vec2(360.0, 300.0),
         pixels_per_point: 2.0,
     };
-    // Bright where x is less, which is left.
+    // Bright where x is smaller, which is left.
     let mut bright = state();
     bright.view.show_crosshair = false;
     let mut black = bright.clone();
@@ -91,7 +90,7 @@ fn letters() {
                 [left > right, right > left],
                 "{pane:?} {convention:?}"
             );
-            // So says the state, too.
+            // The state agrees.
             let letters = letters_of(&bright, pane, convention);
             assert_eq!(letters.map(|l| l == 'L'), found);
         }
@@ -109,7 +108,7 @@ fn letters_of(state: &State, pane: Pane, convention: Convention) -> [char; 2] {
     [left, right]
 }
 
-/// One of the lengths that it may have, to a pixel, at any zoom.
+/// One of the permitted lengths, to a pixel, at any zoom.
 fn scale_bar() {
     const SIZE: [f32; 2] = [420.0, 360.0];
     let mut random = Random::fresh("scale bar");
@@ -175,7 +174,7 @@ fn bar(legend: Option<Legend>) -> [f64; 2] {
     [low, high].map(|end| end.trim_end_matches(unit).parse().expect(&end))
 }
 
-/// In the layer's unit on slices, as the streamlines' window in 3-D; what is low is at the lower end.
+/// In the layer's unit on slices, as the streamlines' window in 3-D; low values are at the lower end.
 fn limits() {
     let mut state = state();
     let layer = Arc::make_mut(&mut state.document.layers[0]);
@@ -206,7 +205,7 @@ fn limits() {
     }
 }
 
-/// As the window copies it.
+/// The text that the window copies.
 fn command() {
     let mut state = state();
     let chunk = |state: &State| {
@@ -236,7 +235,7 @@ fn command() {
     assert_eq!(chunk(&state), recipe);
 }
 
-/// About the slice, half of it to either side.
+/// About the slice, half of it on either side.
 fn slab() {
     let mut random = Random::fresh("slab");
     let mut state = state();
@@ -258,7 +257,7 @@ fn slab() {
     }
 }
 
-/// A click on one takes the crosshair to the place that stands on it.
+/// A click on one moves the crosshair to the place written on it.
 fn mosaic() {
     let mut state = state();
     update(

@@ -1,4 +1,4 @@
-//! The mouse as other programs have it, and what is measured by clicks.
+//! The mouse as in other programs, and measurements by clicks.
 
 use super::hands::clamped;
 use super::sample::{Hands, POINT_MM, near, state};
@@ -19,7 +19,7 @@ pub fn tests() -> Vec<Trial> {
     ]
 }
 
-/// ITK-SNAP: the right button zooms. Slicer: the left one is for window and level, its click for the
+/// ITK-SNAP: the right button zooms. Slicer: dragging the left one sets window and level, clicking it moves the
 /// crosshair.
 fn mice() {
     let settings = |mouse| Preferences {
@@ -52,7 +52,7 @@ fn mice() {
     near(hands.state().view.crosshair, expected, POINT_MM);
 }
 
-/// Two clicks, or three; a second click on the same place is none; the right button starts anew.
+/// Two clicks, or three; a second click at the same place does not count; the right button restarts.
 fn measured_by_clicks() {
     let mut hands = Hands::new(state());
     let middle = hands.rect(Pane::Axial).center();
@@ -94,7 +94,7 @@ fn measured_by_clicks() {
     assert!((angle - expected).abs() < 1.0, "{angle} {expected}");
 }
 
-/// The end of an angle is in the hand while steps are taken back, and a distance is in its place.
+/// The end of an angle is still being placed during an undo, and a distance is in its place.
 fn taken_back() {
     let mut hands = Hands::new(state());
     let middle = hands.rect(Pane::Axial).center();
@@ -125,7 +125,7 @@ fn taken_back() {
     assert_eq!(measured(&hands), distance);
 }
 
-/// Slices as far apart as is said, one of them the crosshair's; a click goes to its place.
+/// Slices at the given spacing, one of them the crosshair's; a click goes to its place.
 fn mosaic() {
     let mut hands = Hands::new(state());
     let (low, high) = hands.state().document.head();
@@ -149,7 +149,7 @@ fn mosaic() {
     hands.step();
     let places = hands.state().view.mosaic_slices((low, high));
     let area = hands.rect(Pane::Axial);
-    // In the first row and column is the lowest.
+    // The lowest is in the first row and column.
     hands.click(area.min + vec2(12.0, 12.0));
     assert!((hands.state().view.crosshair.z - places[0]).abs() < 1e-6);
 }

@@ -1,4 +1,4 @@
-//! Pictures: what is burned in, at which size.
+//! Pictures: the marks drawn into them, and their size.
 
 use super::sample::{add_live, add_sphere, state, state_with};
 use crate::support::test;
@@ -93,7 +93,7 @@ impl Studio {
     }
 }
 
-/// Pixels of a part of a picture (in points) that a test picks.
+/// Pixels of a part of a picture (in points) that satisfy a condition.
 fn count(picture: &Picture, scale: f32, part: [f32; 4], is: impl Fn([u8; 4]) -> bool) -> usize {
     let [x0, y0, x1, y1] = part.map(|v| (v * scale) as u32);
     (y0..y1)
@@ -236,7 +236,7 @@ fn scene_picture() {
     );
 }
 
-/// Laid on any ground it is the picture on that ground.
+/// Over any background it equals the picture on that background.
 fn transparent() {
     let mut studio = Studio::new();
     let mut state = state();
@@ -254,7 +254,7 @@ fn transparent() {
             let covers = f64::from(over[3]) / 255.0;
             for c in 0..3 {
                 let laid = f64::from(over[c]) * covers + ground * (1.0 - covers);
-                // Three colours share one cover.
+                // Three colours share one opacity.
                 assert!(
                     (laid - f64::from(under[c])).abs() <= 4.0,
                     "{over:?} {under:?}"
@@ -275,11 +275,11 @@ fn scene_of(state: &State) -> ScenePane {
     scene::scene_from(state, &state.view.camera, size)
 }
 
-/// Panes of the window, one of them of what is compared with.
+/// Panes of the window, one of them of the compared snapshot.
 const WINDOW: [PaneId; 2] = [PaneId(1), PaneId(203)];
 
-/// A piece at a time, while the window goes on, it is the picture of all at once; one that is left leaves
-/// nothing behind.
+/// Drawn in pieces while the window continues, it equals the picture drawn at once; an abandoned one leaves nothing
+/// behind.
 fn by_pieces() {
     let mut studio = Studio::new();
     let mut state = state();
@@ -322,7 +322,7 @@ fn by_pieces() {
     let size = frame(SIZE, 1.0);
     for (pane, transparent) in [(Pane::Scene, true), (Pane::Axial, false)] {
         let at_once = snapshot::pane(&mut studio.0, &state, pane, size, transparent).unwrap();
-        // Everything is slow to it.
+        // Every piece counts as slow.
         let renderer = studio.0.as_mut().unwrap();
         renderer.set_patience_ms(0.0);
         let begin = |renderer: &Renderer| {
@@ -345,7 +345,7 @@ fn by_pieces() {
         let mut drawing = begin(studio.0.as_ref().unwrap());
         let mut moved = scene_of(&state);
         for _ in 0..3 {
-            // What moves in the window meanwhile does not keep it.
+            // Movement in the window meanwhile does not delay it.
             let renderer = studio.0.as_mut().unwrap();
             moved.background[0] ^= 1;
             for id in WINDOW {
@@ -366,7 +366,7 @@ fn by_pieces() {
     }
 }
 
-/// Left of the divider is the present, right of it the snapshot, each from where the view is now.
+/// The present is left of the divider and the snapshot right of it, each from the present viewpoint.
 fn compared() {
     let mut studio = Studio::new();
     let mut state = state();
@@ -394,7 +394,7 @@ fn compared() {
             let mut different = 0;
             let mut moved: Option<[u32; 4]> = None;
             for (x, y) in (0..height).flat_map(|y| (0..width).map(move |x| (x, y))) {
-                // The divider and, beside it, the names.
+                // The divider and, next to it, the names.
                 let named = (height - 66..height - 42).contains(&y) && x.abs_diff(divider) < 90;
                 if x.abs_diff(divider) <= 2 || named {
                     continue;
@@ -407,7 +407,7 @@ fn compared() {
                 different += usize::from(now.pixel(x, y) != then.pixel(x, y));
             }
             assert!(different > 500, "{different}");
-            // The region's name in the 3-D view gives way to the divider, a line of it and its two places.
+            // The region's name in the 3-D view makes room for the divider, a line of it and its two places.
             let high = moved.map_or(0, |[_, _, top, bottom]| bottom - top + 1);
             let most = if pane == Pane::Scene { 24 } else { 0 };
             assert!(high <= most, "{pane:?} at {share}: {moved:?}");
@@ -420,7 +420,7 @@ fn compared() {
     }
 }
 
-/// The letter of the upper edge stands beside the divider, and each half's colour bar at its own edge.
+/// The letter of the upper edge is next to the divider, and each half's colour bar at its own edge.
 fn halves() {
     const WIDE: Vec2 = vec2(720.0, 600.0);
     let mut studio = Studio::new();
@@ -451,7 +451,7 @@ fn halves() {
     assert!(bar([300.0, 356.0]) < 20, "beside the divider");
 }
 
-/// Of a session that was opened a snapshot has no rays that missed.
+/// A snapshot of an opened session has no missed rays.
 fn missed_in_both() {
     let mut state = state();
     let size = Size {
@@ -546,7 +546,7 @@ fn parameters() {
     );
 }
 
-/// What no pane covers is a line to the pixel, however many of them a point has; what one does is its own.
+/// The gaps between panes are lines exact to the pixel, however many pixels a point has; panes keep their pixels.
 fn between_panes() {
     let mut studio = Studio::new();
     let mut state = state();
@@ -584,7 +584,7 @@ fn between_panes() {
     }
 }
 
-/// Panels that open during a turn change the view's size on screen; a film of such pictures would be stretched.
+/// Panels that open during a turntable change the view's size on screen; a film of such pictures would be stretched.
 fn turn_keeps_its_size() {
     let frame = |width: f32| snapshot::Frame {
         size: vec2(width, 300.0),
@@ -594,7 +594,7 @@ fn turn_keeps_its_size() {
     assert_eq!(turn.frame(0, frame(400.0)), frame(400.0));
     assert_eq!(turn.frame(1, frame(250.0)), frame(400.0));
     assert_eq!(turn.frame(119, frame(420.0)), frame(400.0));
-    // The next turn has the size of its own begin.
+    // The next turntable has the size at its own start.
     assert_eq!(turn.frame(0, frame(250.0)), frame(250.0));
     assert_eq!(turn.frame(1, frame(400.0)), frame(250.0));
 }

@@ -9,7 +9,7 @@ use crate::state::regions::jobs::labels::LABELS;
 use crate::state::{Effect, State};
 use std::sync::Arc;
 
-/// The voxels of a pathway of some width, as a region of this name and role.
+/// The voxels of a pathway of some width, as a region with this name and role.
 #[derive(Clone, Debug)]
 pub struct MakePathwayRegion {
     pub found: Arc<PathwayResult>,

@@ -1,4 +1,4 @@
-//! The live pathway beside random pairs: compared while nothing else is done.
+//! Compares the live pathway with random pairs while no other job runs.
 
 use crate::jobs::Slot;
 use crate::jobs::session::Tensors;
@@ -8,7 +8,7 @@ use crate::state::pathways::{AmongPairs, PathwayKey, Standing};
 use crate::state::{Effect, State};
 use std::sync::Arc;
 
-/// Asks for what is missing, and stops what nobody waits for any more.
+/// Requests a missing comparison, and stops one that is no longer needed.
 pub(in crate::state) fn follow(state: &mut State, effects: &mut Vec<Effect>) {
     let key = key(state);
     let working = &mut state.session.pathways;
@@ -42,7 +42,7 @@ pub(in crate::state) fn follow(state: &mut State, effects: &mut Vec<Effect>) {
     }));
 }
 
-/// What is to be compared: the final pathway, while nothing is dragged.
+/// The key to compare: of the final pathway, while nothing is dragged.
 fn key(state: &State) -> Option<PathwayKey> {
     let strict = state.session.saving.strict;
     let rests = wanted(state) && !strict && !state.history.is_open();
@@ -51,13 +51,13 @@ fn key(state: &State) -> Option<PathwayKey> {
     live.map(|live| PathwayKey::of(live))
 }
 
-/// Whether no other job wants the processors for longer than a moment.
+/// Whether no other job occupies the processors for longer than a moment.
 fn is_idle(state: &State) -> bool {
     let short = |slot| matches!(slot, TRACE | Slot::Save | Slot::Recovery | COMPARE);
     state.session.jobs.iter().all(|j| short(j.slot))
 }
 
-/// Takes it in.
+/// Receives the comparison.
 pub fn compared(state: &mut State, compared: Compared) {
     let working = &mut state.session.pathways;
     let requested = PathwayKey {
@@ -71,7 +71,7 @@ pub fn compared(state: &mut State, compared: Compared) {
     working.pairs = Some(compared.known.clone());
     let among = AmongPairs::of(&compared);
     working.compared.finish(Arc::new(compared));
-    // One that was kept while the comparison ran.
+    // A pathway kept while the comparison ran.
     let live = working.live.as_ref().map(|live| live.excess.id());
     for kept in &mut state.document.kept_pathways {
         let excess = kept.found.as_ref().map(|found| found.excess.id());
@@ -81,16 +81,16 @@ pub fn compared(state: &mut State, compared: Compared) {
     }
 }
 
-/// It was stopped, or failed with a sentence.
+/// The comparison was stopped, or failed with a sentence.
 pub fn not_compared(state: &mut State, why: Option<&str>) {
     let key = key(state);
     let working = &mut state.session.pathways;
-    // It may be one of a document that was left.
+    // It may belong to a closed document.
     let Some(asked) = working.compared.running() else {
         return;
     };
     match key.as_ref() == Some(asked) {
-        // The same comparison is not asked for again.
+        // The same comparison is not requested again.
         true => {
             working.not_compared = Some(why.unwrap_or("Stopped").to_owned());
             working.compared.fail();

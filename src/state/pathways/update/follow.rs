@@ -1,4 +1,4 @@
-//! Asks for the pathway of the regions as they are: on a coarse grid first, then on the full one.
+//! Requests the pathway of the present regions: first on a coarse grid, then on the full one.
 
 use crate::jobs::session::Tensors;
 use crate::state::core::live::Live;
@@ -8,15 +8,15 @@ use crate::state::tensors::mask_text;
 use crate::state::{Effect, State, Task};
 use std::time::Duration;
 
-/// A full result that takes less needs no coarse one before it, also at every move of a drag.
+/// A full result at most this slow needs no coarse one before it, even at every move of a drag.
 const AT_ONCE_MS: f64 = 30.0;
 
-/// Whether pathways are looked at.
+/// Whether pathways are shown.
 pub(in crate::state) fn wanted(state: &State) -> bool {
     state.view.task == Task::Pathways && state.session.fitting.is_none()
 }
 
-/// Asks for what is missing: after every change of the state.
+/// Requests what is missing; called after every change of the state.
 pub fn follow(state: &mut State, effects: &mut Vec<Effect>) {
     crate::state::pathways::update::kept::kept_again(state, effects);
     ask(state, effects);
@@ -39,7 +39,7 @@ fn ask(state: &mut State, effects: &mut Vec<Effect>) {
     };
     let drag = state.history.is_open();
     let age = age(state);
-    // Without a window nobody waits for a first answer.
+    // Without a window a coarse result would be useless.
     let unseen = state.session.saving.strict;
     let working = &mut state.session.pathways;
     let failed = working.failed.as_ref();
@@ -52,7 +52,7 @@ fn ask(state: &mut State, effects: &mut Vec<Effect>) {
     if there.is_some_and(|live| !live.coarse) {
         working.unsettled = false;
         if working.running.take().is_some() {
-            // It was asked for in between.
+            // Its result exists; the running job was requested in between.
             effects.push(Effect::Cancel(PATHWAY));
         }
         return;
@@ -63,11 +63,11 @@ fn ask(state: &mut State, effects: &mut Vec<Effect>) {
     };
     match &working.running {
         Some((asked, of)) if *asked == wanted && *of == coarse => return,
-        // Cancelling at every move would show nothing during a drag: of two coarse solves in turn at least
-        // one is finished.
+        // Cancelling at every move would show nothing during a drag: of two successive coarse solves at least one is
+        // finished.
         Some((_, true)) if age < LAG || working.gave_way => return,
         Some((_, true)) => working.gave_way = true,
-        // Full results as quick as moves are not cancelled for the next either.
+        // Full results as fast as the moves are not cancelled for the next either.
         Some((_, false)) if drag && !coarse => return,
         _ => {}
     }
@@ -113,14 +113,14 @@ fn next(
     }
 }
 
-/// The time since the present solve began.
+/// Time since the running solve began.
 fn age(state: &State) -> Duration {
     let mut jobs = state.session.jobs.iter();
     let job = jobs.find(|j| j.slot == PATHWAY);
     job.map_or(Duration::ZERO, |j| j.started.elapsed())
 }
 
-/// The pointer rests in the middle of a drag.
+/// The pointer rests during a drag.
 pub fn rest(state: &mut State) {
     state.session.pathways.rested = state.document.wanted_pathway();
 }

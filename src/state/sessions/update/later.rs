@@ -1,4 +1,4 @@
-//! Layers of a session that come after it was opened: their files are found, or they are made again.
+//! Layers of a session that are restored after opening it: their files are found, or they are recomputed.
 
 use crate::data::Tractogram;
 use crate::jobs::Slot;
@@ -15,7 +15,7 @@ use crate::state::{Document, Effect, State, tensors};
 use std::path::PathBuf;
 use std::sync::Arc;
 
-/// Reads the file of a layer that was not here.
+/// Reads the file of a missing layer.
 pub(in crate::state) fn restore(
     state: &mut State,
     layer: LayerId,
@@ -46,7 +46,7 @@ pub(in crate::state) fn was_restored(
         };
         let mut notes = Vec::new();
         let outcome = one.map_err(|why| why.to_string()).and_then(|one| {
-            // It belongs to the session: to take it back would be to lose it again.
+            // It belongs to the session: undoing this would remove it again.
             notes = saved::one(&mut state.document, &absent, one)?;
             Ok(())
         });
@@ -70,7 +70,7 @@ pub(in crate::state) fn was_restored(
     tensors::update::fit(state, effects);
 }
 
-/// What lies there now is the session's file from here on.
+/// The file now at this path is the session's from here on.
 fn is_taken(state: &mut State, path: Option<PathBuf>) {
     let (Some(path), Some(opened)) = (path, &mut state.session.saving.opened) else {
         return;
@@ -173,9 +173,9 @@ pub(in crate::state) fn was_made_again(
     }
 }
 
-/// Says that unsaved work was recovered, until it is saved; returns the status line.
+/// Reports that unsaved work was recovered, until it is saved; returns the status line.
 pub(in crate::state) fn notify_recovered(state: &mut State, layers: usize) -> String {
-    // It has the name that the header gives it, and the offer gave.
+    // It has the name shown in the header and in the offer.
     let file = state.session.saving.file.as_ref();
     let recovered = match file.and_then(|f| f.file_name()) {
         Some(file) => format!("Recovered {}", file.to_string_lossy()),

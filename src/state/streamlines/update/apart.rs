@@ -1,5 +1,4 @@
-//! A filter of a layer's streamlines keeps asking for what it asked: a region that is placed for tracking takes
-//! no part in it.
+//! Keeps the rules of a layer's streamlines unchanged: a region placed for tracking takes no part in them.
 
 use crate::data::Role;
 use crate::data::region::RegionId;
@@ -7,16 +6,16 @@ use crate::state::streamlines::{RegionRule, StreamlineRules};
 use crate::state::{Action, Layer, State, Task};
 use std::sync::Arc;
 
-/// A filter before an action, and the regions that take part in it.
+/// The rules before an action, and the regions that take part in them.
 pub struct Before {
     sieve: StreamlineRules,
     layer: Arc<Layer>,
     part: Vec<RegionId>,
-    /// The user is at work on that layer, not on the live result.
+    /// Whether the user works on that layer rather than on the live result.
     asked_about: bool,
 }
 
-/// `None` where the action may change the filter as it likes: there is none, or a step is travelled.
+/// `None` if the action may change the rules freely: there are none, or it is undo or redo.
 pub fn before(state: &State, action: &Action) -> Option<Before> {
     if matches!(
         action,

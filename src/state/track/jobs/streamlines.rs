@@ -1,4 +1,4 @@
-//! Tracking streamlines, of the regions and of the whole brain.
+//! Tracking streamlines from the regions, and in the whole brain.
 
 use crate::compute::{Backend, Control};
 use crate::data::{Region, TensorField, Tractogram, Volume};
@@ -27,7 +27,7 @@ pub struct TrackStreamlines {
     pub params: curves::Params,
     /// For a bootstrap.
     pub resample: Option<Box<BootstrapInput>>,
-    /// Fewer seeds: something is being dragged.
+    /// Fewer seeds: a drag is in progress.
     pub coarse: bool,
 }
 

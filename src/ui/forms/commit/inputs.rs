@@ -1,4 +1,4 @@
-//! What a fit is of: streamlines, scan, mask, peaks, timing.
+//! Inputs of a fit: streamlines, scan, mask, peaks, timing.
 
 use super::act;
 use crate::solvers::commit::cylinder::Timing;
@@ -15,7 +15,7 @@ use crate::ui::widgets::{menu, rows};
 use crate::ui::{Memory, icons};
 use egui::Ui;
 
-/// One of the layers that can be chosen, or none where that means something.
+/// A row to choose one of the layers, or none if that is permitted.
 fn layer_row(
     ui: &mut Ui,
     state: &State,
@@ -115,7 +115,7 @@ fn mask(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
     let now = mask.map(|(layer, _)| layer.id);
     let shown = mask.map_or(EVERYWHERE, |(layer, _)| &layer.name);
     let none = (!head).then_some(EVERYWHERE);
-    // Voxels whose tensor was repaired are marked, too, and are nobody's mask.
+    // The map of repaired tensors is a mask, too, but not one to fit within.
     let mark =
         |layer: &crate::state::Layer| document.origin(layer).fit_map() == Some(FitMap::Repaired);
     let fits =
@@ -125,7 +125,7 @@ fn mask(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
     }
 }
 
-/// Where the model has water around fibres.
+/// Shown if the model has water around fibres.
 fn peaks(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
     const TENSORS: &str = "from the tensor fit";
     let document = &state.document;
@@ -146,7 +146,7 @@ fn peaks(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
     }
 }
 
-/// Of a scanner with strong gradients, where nothing is known.
+/// Timing of a scanner with strong gradients, used if nothing is known.
 const USUAL: Timing = Timing {
     pulse_ms: 20.0,
     between_ms: 40.0,

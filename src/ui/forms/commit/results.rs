@@ -1,4 +1,4 @@
-//! What came of the fit: weights with a cut, maps, figures.
+//! Results of the fit: weights with a cut, maps, figures.
 
 use super::{act, bundles};
 use crate::state::filter::{FilterAction, Shown, WEIGHT, Weighed, WeightMap};
@@ -19,14 +19,14 @@ use std::sync::Arc;
 const SINGLE: &str = "Single weights";
 const FIGURES: &str = "Figures of the fit";
 
-/// Of the streamlines that are looked at.
+/// The weights of the streamlines being filtered.
 pub fn weighed(state: &State) -> Option<(&Arc<Layer>, &Arc<Weighed>)> {
     let (layer, _) = state.document.filtered()?;
     let (weighed, _) = state.document.weighed_of(layer)?;
     Some((layer, weighed))
 }
 
-/// The maps that there are.
+/// The maps that exist.
 pub fn maps(state: &State) -> Vec<WeightMap> {
     let Some((layer, _)) = weighed(state) else {
         return Vec::new();
@@ -62,7 +62,7 @@ pub fn show(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<A
         let p = theme::palette(ui.style());
         Note::new(p, Severity::Warning, why).show(ui);
     }
-    // A stopped fit is a result; what a run is about to replace is none.
+    // A stopped fit is a result; one that a run is about to replace is dimmed.
     let dim = state.is_filtering();
     rows::dimmed(ui, dim, |ui| {
         histogram(ui, state, (layer, weighed), all, memory, actions);
@@ -77,7 +77,7 @@ pub fn show(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<A
     rows::dimmed(ui, dim, |ui| figures(ui, weighed, memory));
 }
 
-/// The streamlines are others than those that were weighed.
+/// Warns that the streamlines differ from those that were fitted.
 fn stale(ui: &mut Ui, state: &State, layer: &Layer, weighed: &Weighed, actions: &mut Vec<Action>) {
     let lines = crate::state::streamlines::lines_of(layer);
     if lines.is_none_or(|lines| lines.id() == weighed.of) || state.is_filtering() {
@@ -130,7 +130,7 @@ fn histogram(
     }
 }
 
-/// Which of them are seen, and what stays as a layer of its own.
+/// The choice of the displayed streamlines, and the button that keeps them as a layer.
 fn shown(
     ui: &mut Ui,
     state: &State,
@@ -175,7 +175,7 @@ fn shown(
     }
 }
 
-/// How many are seen, where more than weights says it.
+/// The number shown, if rules other than the weights reduce it.
 fn narrowed(state: &State, layer: &Layer, requested: usize) -> Option<usize> {
     let sieve = state.document.bundle.sieve.as_ref();
     let sieve = sieve.filter(|s| s.layer == layer.id && s.group.is_none())?;
@@ -183,7 +183,7 @@ fn narrowed(state: &State, layer: &Layer, requested: usize) -> Option<usize> {
     (key.sieve == *sieve && sifted.kept != requested).then_some(sifted.kept)
 }
 
-/// Which map lies over the images.
+/// The choice of the map over the images.
 fn map_row(ui: &mut Ui, state: &State, layer: &Layer, actions: &mut Vec<Action>) {
     let maps: Vec<WeightMap> = maps(state)
         .into_iter()
@@ -204,7 +204,7 @@ fn map_row(ui: &mut Ui, state: &State, layer: &Layer, actions: &mut Vec<Action>)
                 what is left unexplained (RMSE)";
     let columns = Columns::allocate(ui);
     slider::label(ui, columns.label, "Map", help);
-    // Five words need more than the usual room.
+    // Five labels need more than the default width.
     let row = columns.wide.with_min_x(columns.label.left() + 40.0);
     if let Some(i) = segmented(ui, row, "Map on slices", &text, now) {
         let map = i.checked_sub(1).map(|i| maps[i].clone());
@@ -212,7 +212,7 @@ fn map_row(ui: &mut Ui, state: &State, layer: &Layer, actions: &mut Vec<Action>)
     }
 }
 
-/// The table, with what its weights are worth.
+/// The table of single weights, with a note on their reliability.
 fn single(ui: &mut Ui, memory: &mut Memory, actions: &mut Vec<Action>) {
     let (open, clicked) = section::fold(ui, SINGLE, memory.is_open(SINGLE, false));
     if clicked {

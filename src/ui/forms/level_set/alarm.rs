@@ -1,4 +1,4 @@
-//! The leak alarm at the top of the panel.
+//! The leak notice at the top of the panel.
 
 use super::act;
 use super::results::voxels_ml;
@@ -12,14 +12,14 @@ use egui::Ui;
 /// The button that goes back to the state before the leak.
 pub const BACK: &str = "Back to before";
 
-/// The leak at which the surface was paused, where it is looked at.
+/// The leak at which the surface was paused, if that state is shown.
 pub fn leaked(state: &State) -> Option<LeakNotice> {
     let live = state.session.segment.live.as_ref()?;
     let seen = state.view.task == Task::Segment && state.going_back_to().is_none();
     live.leak.filter(|_| seen)
 }
 
-/// Why it may be a leak; the views mark the place. Short enough that all controls below stay in sight.
+/// Why it may be a leak; the views mark the place. Short, so that all controls below stay in sight.
 pub fn sentence(state: &State, leaked: &LeakNotice) -> String {
     let why = leaked.leak.cause.short_label();
     let live = state.session.segment.live.as_ref();
@@ -31,7 +31,7 @@ pub fn sentence(state: &State, leaked: &LeakNotice) -> String {
     )
 }
 
-/// The leak's cause, and the ways to go on.
+/// The leak's cause, and the possible next steps.
 pub fn show(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
     let Some(leaked) = leaked(state) else { return };
     let p = theme::palette(ui.style());

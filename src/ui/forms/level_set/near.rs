@@ -1,4 +1,4 @@
-//! How near the surface comes to streamlines and pathways.
+//! Distances of the surface from streamlines and pathways.
 
 use crate::state::ViewAction;
 use crate::state::{Action, Distance, Proximity, State, SurfaceStatistics};
@@ -9,7 +9,7 @@ use egui::{CursorIcon, Rect, Role, Sense, Ui, WidgetInfo, pos2, vec2};
 
 const ROW: f32 = 22.0;
 
-/// Never more than the distance: rounded down.
+/// Rounded down, so that it never exceeds the distance.
 pub fn millimetres(mm: f64) -> String {
     match (mm * 10.0).floor() * 0.1 {
         down if down < 0.05 => with_unit("<0.1", "mm"),
@@ -33,7 +33,7 @@ fn words(near: &Proximity) -> String {
     }
 }
 
-/// One row each; a click moves the crosshair to where it is nearest.
+/// One row each; a click moves the crosshair to the nearest point.
 pub fn show(
     ui: &mut Ui,
     state: &State,
@@ -41,7 +41,7 @@ pub fn show(
     actions: &mut Vec<Action>,
 ) {
     let Some(figures) = figures else {
-        // Room for what is measured first: what is below stays where it is.
+        // Reserves rows for the first measurement, so that the rows below do not move.
         for thing in state.measured_things() {
             rows::reading(ui, &format!("To {}", thing.name()), "…");
         }
@@ -68,7 +68,7 @@ pub fn show(
     }
 }
 
-/// Layers that distances leave out, and why.
+/// Layers left out of the distances, and why.
 pub fn left_out(ui: &mut Ui, state: &State) {
     let left_out = state.not_measured();
     if !left_out.is_empty() {
@@ -76,7 +76,7 @@ pub fn left_out(ui: &mut Ui, state: &State) {
     }
 }
 
-/// A reading that can be clicked where there is help for it.
+/// A reading that can be clicked if there is help for it.
 fn row(ui: &mut Ui, name: &str, value: &str, help: &str) -> bool {
     if help.is_empty() {
         rows::reading(ui, name, value);

@@ -1,4 +1,4 @@
-//! What is known of the surface.
+//! Figures of the surface.
 
 use super::{act, as_region, near, plot};
 use crate::state::segment::{SegmentAction, Standing};
@@ -39,7 +39,7 @@ pub fn show(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<A
     section::head_with(ui, "Results", &fact);
     let stale = stale || goes;
     three(ui, live, older, older || stale);
-    // Figures that a person acts on stand above those that are only watched.
+    // Figures that the user acts on stand above those that are only observed.
     let figures = live.figures.as_ref();
     rows::dimmed(ui, older || stale, |ui| {
         near::show(ui, state, figures, actions)
@@ -57,7 +57,7 @@ pub fn show(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<A
         act(actions, SegmentAction::Rewind(step));
     }
     speed_line(ui, state, live);
-    // What comes and goes is below what is clicked.
+    // Rows that come and go are below those that are clicked.
     as_region(ui, state, actions);
     reference(ui, state, actions);
     spheres(ui, state, memory, actions);
@@ -78,7 +78,7 @@ pub fn show(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<A
     plot::fill(ui, height);
 }
 
-/// Of so many voxels.
+/// Volume of this many voxels.
 pub(super) fn voxels_ml(state: &State, voxels: u64) -> f64 {
     let image = state.document.segmented_image();
     let voxel = image.map_or(1.0, |(_, v)| {
@@ -87,10 +87,10 @@ pub(super) fn voxels_ml(state: &State, voxels: u64) -> f64 {
     voxels as f64 * voxel * 1e-3
 }
 
-/// Three figures side by side, all of one step; dimmed where the surface has gone on since.
+/// Three figures side by side, all of one step; dimmed if the surface has moved on since.
 fn three(ui: &mut Ui, live: &SurfaceUpdate, older: bool, dim: bool) {
     let figures = live.figures.as_ref();
-    // The volume inside the surface; the volume of whole voxels has its own line below.
+    // The volume inside the surface; the volume of whole voxels has a line of its own below.
     let volume = figures.map_or("…".to_owned(), |f| {
         with_unit(&significant(f.measures.volume_ml), "ml")
     });
@@ -171,7 +171,7 @@ fn speed_line(ui: &mut Ui, state: &State, live: &SurfaceUpdate) {
         (_, Some(Standing::Converged)) => "At rest".to_owned(),
         (_, Some(Standing::Leaked)) => "Paused: a leak".to_owned(),
         _ if live.step == 0 => "At the start".to_owned(),
-        // A surface of an opened session has no rate.
+        // The surface of an opened session has no rate.
         _ => match &rate {
             Some(rate) => format!("Paused, {rate} before"),
             None => "Paused".to_owned(),
@@ -181,7 +181,7 @@ fn speed_line(ui: &mut Ui, state: &State, live: &SurfaceUpdate) {
     rows::reading(ui, &text, &size_of(bytes));
 }
 
-/// The mask to compare with, where there is one to choose.
+/// The mask to compare with, if there is one to choose.
 fn reference(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
     let document = &state.document;
     let masks = || {
@@ -253,7 +253,7 @@ fn agreement(ui: &mut Ui, figures: &SurfaceStatistics, memory: &mut Memory) {
     }
 }
 
-/// The spheres in their order; each can be taken back, with all that the surface did since.
+/// The spheres in their order; each can be undone, together with everything that the surface did since.
 fn spheres(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<Action>) {
     let spheres = &state.document.segment.spheres;
     if spheres.is_empty() {

@@ -1,4 +1,4 @@
-//! What else moves the surface, and how it is shown.
+//! Other terms that move the surface, and their display.
 
 use super::act;
 use crate::data::region::RegionId;
@@ -35,7 +35,7 @@ pub fn show(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<A
     }
 }
 
-/// Rows with a place of their own; all others come last.
+/// Parameters with a row elsewhere; all others come last.
 const PLACED: &[&str] = &[
     "smoothness",
     "intensity",
@@ -53,7 +53,7 @@ fn speeds(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
     let contrast = contrast(state);
     let mut chosen: Option<(Params, Phase)> = None;
     let set: &mut parameters::Set<Params> = &mut |changed, phase| {
-        // The first weight comes with a contrast that suits the image.
+        // The first positive weight sets a contrast that suits the image.
         let first = params.edge == 0.0 && changed.edge > 0.0;
         let edge_contrast = if first {
             0.1 * contrast
@@ -89,14 +89,14 @@ fn speeds(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
     }
 }
 
-/// How far apart the values are that the image's window shows, above 0.
+/// Width of the image's display window, above 0.
 fn contrast(state: &State) -> f32 {
     let image = state.document.segmented_image();
     let (low, high) = image.map_or((0.0, 1.0), |(l, _)| l.display.window);
     (high - low).abs().max(1e-6)
 }
 
-/// An image whose values are a speed: FA, a cost, a probability.
+/// An image that serves as a speed: FA, a cost, a probability.
 fn layer(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
     let document = &state.document;
     let now = document.segment.layer.and_then(|id| document.layer(id));
@@ -124,7 +124,7 @@ fn layer(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
     }
 }
 
-/// Regions, painted with the brush or of any other kind, that draw the surface out or keep it off.
+/// Regions, painted with the brush or of any other kind, that attract or repel the surface.
 fn painted(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
     let document = &state.document;
     let rows = [

@@ -1,5 +1,5 @@
-//! Regions by computation: threshold, flood fill's tolerance, growing and smoothing, label maps. The
-//! region follows its controls; there is nothing to apply.
+//! Computed regions: threshold, flood fill's tolerance, growing and smoothing, label maps. The region follows its
+//! controls; there is nothing to apply.
 
 use crate::data::{DataId, Region, Role, Shape, Volume};
 use crate::solvers::region::{Change, Combine, Fill, LabelCount};
@@ -25,7 +25,7 @@ use std::sync::Arc;
 /// Range that the field of a fill's largest volume accepts, ml.
 const TYPED_ML: RangeInclusive<f64> = 0.001..=10_000.0;
 
-/// The head of a tool's block, with its way out.
+/// The head of a tool's block, with a button to leave it.
 pub fn head(ui: &mut Ui, title: &str, actions: &mut Vec<Action>) {
     let place = section::head(ui, title);
     let close = IconButton::new(icons::CLOSE, "Put the tool away");
@@ -35,7 +35,7 @@ pub fn head(ui: &mut Ui, title: &str, actions: &mut Vec<Action>) {
     }
 }
 
-/// The threshold that a layer starts with: the brighter half of what is shown.
+/// The initial threshold of a layer: the brighter half of its window.
 pub fn first_threshold(layer: &Layer, volume: &Volume, memory: &mut Memory) -> Source {
     let frame = frame(layer, volume);
     let (_, most) = extent(memory, volume, frame);
@@ -52,7 +52,7 @@ fn frame(layer: &Layer, volume: &Volume) -> usize {
     layer.display.frame.min(volume.frames.saturating_sub(1))
 }
 
-/// The image whose values count, chosen among those that are loaded.
+/// The image whose values are used, chosen among the loaded ones.
 fn image_row(ui: &mut Ui, state: &State, chosen: LayerId) -> Option<LayerId> {
     let name = |id: LayerId| state.document.layer(id).map_or("", |l| l.name.as_str());
     let help = "The image whose values count";
@@ -145,7 +145,7 @@ pub fn threshold(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut 
     section::end(ui);
 }
 
-/// What is made is made as this.
+/// The role of the region being made.
 fn role_row(ui: &mut Ui, help: &str, role: Role) -> Option<Role> {
     select_row(ui, "As", help, role.name(), |ui| {
         let mut picked = None;
@@ -162,7 +162,7 @@ fn role_row(ui: &mut Ui, help: &str, role: Role) -> Option<Role> {
     })
 }
 
-/// How large the region is by now, and what is to be said about it.
+/// The current volume of the region, and remarks about it.
 fn outcome(ui: &mut Ui, state: &State, making: Option<&Making>) {
     let p = theme::palette(ui.style());
     let Some(making) = making else {
@@ -187,7 +187,7 @@ fn outcome(ui: &mut Ui, state: &State, making: Option<&Making>) {
     rows::hint(ui, "The region updates. Esc keeps it, Ctrl+Z undoes it");
 }
 
-/// Tolerance and limit of flood fills; what was filled last follows.
+/// Tolerance and limit of flood fills; the last fill follows.
 pub fn fill(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
     let drawing = &state.view.drawing;
     let Some((layer, _)) = measured::image(&state.document) else {
@@ -198,7 +198,7 @@ pub fn fill(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
     let scale = f64::from(layer.unit_scale);
     let range = f64::from(width) * scale;
     let decimals = (2.0 - range.max(1e-30).log10().round()).clamp(-3.0, 8.0) as i32;
-    // In the unit that the window shows.
+    // In the displayed unit.
     let now = Fill {
         tolerance: f64::from(drawing.tolerance * width) * scale,
         most_ml: drawing.most_ml,
@@ -206,7 +206,7 @@ pub fn fill(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
     let defaults = Fill::defaults_for(range);
     let mut changed = None;
     let mut set = |fill: Fill, phase: Phase| {
-        // A value that was not moved keeps all of its digits.
+        // An unchanged value keeps all its digits.
         let tolerance = match fill.tolerance == now.tolerance {
             true => drawing.tolerance,
             false => (fill.tolerance / scale) as f32 / width,
@@ -268,7 +268,7 @@ pub fn fill(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
     }
 }
 
-/// Growing, shrinking, smoothing of the selected region, and putting it together with others.
+/// Growing, shrinking and smoothing of the selected region, and combining it with others.
 pub fn change(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<Action>) {
     head(ui, "Change a region", actions);
     let selected = state.session.selected_region;
@@ -309,7 +309,7 @@ pub fn change(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec
     section::end(ui);
 }
 
-/// A row that names a region, and offers others.
+/// A row that names a region and offers others.
 fn region_row(
     ui: &mut Ui,
     state: &State,
@@ -366,7 +366,7 @@ fn combine(
     }
 }
 
-/// The structures of a label map: a click makes a region of one.
+/// The structures of a label map: a click makes a region from one.
 pub fn labels(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<Action>) {
     head(ui, "Regions from labels", actions);
     let p = theme::palette(ui.style());
@@ -445,14 +445,14 @@ pub fn labels(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec
     section::end(ui);
 }
 
-/// A label in words: `17 Left-Hippocampus`, or its number.
+/// A label as text: `17 Left-Hippocampus`, or its number.
 fn described(volume: Option<&Volume>, found: &LabelCount) -> String {
     let table = volume.and_then(|v| v.labels.as_ref());
     let named = table.zip(u32::try_from(found.number).ok());
     named.map_or(found.number.to_string(), |(labels, n)| labels.described(n))
 }
 
-/// As many rows as are in sight of possibly thousands.
+/// Lays out only the visible rows, of possibly thousands.
 fn label_list(
     ui: &mut Ui,
     state: &State,

@@ -84,7 +84,7 @@ pub fn checks(state: &State) -> Vec<Check> {
         .collect()
 }
 
-/// The rows of a fit that runs: those that it will have, so that nothing moves when it ends.
+/// The rows of a running fit: the same as after it, so that nothing moves when it ends.
 fn running_fit(state: &State) -> Vec<Check> {
     let row = |name: &'static str, fact: &str| Check {
         verdict: Verdict::Running,

@@ -1,4 +1,4 @@
-//! Images of six volumes: in which order and axes they hold tensors, as pictures to choose from.
+//! Images of six volumes: pictures of the possible orders and axes of their tensors, to choose from.
 
 use super::axes;
 use super::checks::Check;
@@ -47,7 +47,7 @@ fn compared<'a>(state: &'a State, layer: &Layer) -> Option<&'a Arc<Output>> {
     known.filter(|(of, _)| *of == layer.id).map(|(_, o)| o)
 }
 
-/// Whether it is known how the tensors are stored.
+/// Whether the storage of the tensors is known.
 pub fn check(state: &State) -> Option<Check> {
     let (layer, layout) = layer(state)?;
     let better = compared(state, layer).and_then(|o| o.found());
@@ -74,12 +74,12 @@ pub fn check(state: &State) -> Option<Check> {
     })
 }
 
-/// Whether the check is opened by itself: a question waits for its answer.
+/// Whether the check opens by itself: a question waits for its answer.
 pub fn asks(state: &State) -> bool {
     layer(state).is_some_and(|(l, layout)| layout.is_none() || compared(state, l).is_some())
 }
 
-/// Under the check: the button, and what came of it.
+/// Below the check: the button, and its results.
 pub fn show(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<Action>) {
     let Some((layer, layout)) = layer(state) else {
         return;
@@ -174,7 +174,7 @@ fn row(
         let id = ui.make_persistent_id(("orders", first + column));
         let response = ui.interact(place, id, Sense::click());
         let painter = ui.painter();
-        // Side by side in one frame: round where that is.
+        // Side by side in one frame: only its outer corners are round.
         let (left, right) = (radius::CONTROL, radius::CONTROL);
         let rounds = [[left, 0, left, 0], [0, right, 0, right]];
         for (i, (texture, [nw, ne, sw, se])) in textures.iter().zip(rounds).enumerate() {

@@ -1,4 +1,4 @@
-//! What came of tracking: how many, how long, where to, why they stopped, and how they are drawn.
+//! Results of tracking: number, lengths, targets, reasons for stopping, and display.
 
 use super::empty::Empty;
 use crate::data::appearance::ColourMap;
@@ -77,7 +77,7 @@ pub fn show(
         };
         again(ui, state, text, actions);
     }
-    // It can be read and cut all the same.
+    // It can still be read and cut.
     rows::dimmed(ui, state.live_is_stale(), |ui| {
         figures(ui, state, live, memory, narrow, actions);
     });
@@ -104,7 +104,7 @@ fn figures(
     match &live.rays {
         Some(rays) => {
             let cut = measures::histogram(ui, state, rays, memory, actions);
-            // Below what a hand may be dragging.
+            // Below a control that the user may be dragging.
             measures::nothing(ui, state, live, memory, actions);
             measured_targets(ui, state, live, (rays, cut), memory, actions);
         }
@@ -142,7 +142,7 @@ fn figures(
     }
 }
 
-/// What is said before there is a result.
+/// Shown before there is a result.
 fn waiting(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
     let (what, doing) = match state.document.method {
         Method::Streamlines => ("Streamlines", "Tracking…"),
@@ -176,7 +176,7 @@ fn waiting(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
     }
 }
 
-/// The way back to a result of the controls as they are.
+/// Offers to compute the result of the present controls.
 fn again(ui: &mut Ui, state: &State, text: &str, actions: &mut Vec<Action>) {
     let p = theme::palette(ui.style());
     let word = match state.document.method {
@@ -189,7 +189,7 @@ fn again(ui: &mut Ui, state: &State, text: &str, actions: &mut Vec<Action>) {
     }
 }
 
-/// One way out of an empty result.
+/// One suggestion for an empty result.
 fn nothing(
     ui: &mut Ui,
     state: &State,
@@ -248,7 +248,7 @@ fn nothing(
     }
 }
 
-/// Whose lengths they are, where other streamlines are drawn as well.
+/// Text that names the streamlines of the lengths, if other streamlines are drawn as well.
 fn whose(state: &State) -> &'static str {
     let others = state.document.layers.iter();
     let mut others = others.filter(|l| matches!(l.content, Content::Tractogram(_)));
@@ -266,7 +266,7 @@ fn histogram(ui: &mut Ui, lengths: &Lengths, by_length: bool, whose: &str) {
     let median = format!("median {}", mm(lengths.median));
     panels::caption(ui, "Length", whose);
     let share = (lengths.median - lengths.low) / (lengths.high - lengths.low);
-    // Calmer than what can be clicked.
+    // Calmer than controls that can be clicked.
     let plain = p.accent.lerp_to_gamma(p.b1, 0.4);
     let colour = |t: f32| -> Color32 {
         if by_length {
@@ -285,7 +285,7 @@ fn histogram(ui: &mut Ui, lengths: &Lengths, by_length: bool, whose: &str) {
     .show(ui);
 }
 
-/// Lengths, and a row for each target.
+/// Lengths, and one row per target.
 fn tracked_targets(
     ui: &mut Ui,
     state: &State,
@@ -311,7 +311,7 @@ fn tracked_targets(
     });
 }
 
-/// Of each target the rays that a cut leaves.
+/// For each target, the rays that a cut keeps.
 fn measured_targets(
     ui: &mut Ui,
     state: &State,
@@ -336,7 +336,7 @@ fn measured_targets(
     });
 }
 
-/// A median of nothing is no figure.
+/// An empty set has no median.
 fn or_none(count: usize, median: String) -> String {
     match count {
         0 => "–".to_owned(),
@@ -354,7 +354,7 @@ fn table(
     values: impl Fn(usize, &str) -> (Vec<String>, String),
 ) {
     let p = theme::palette(ui.style());
-    /// Of more those that most streamlines reach.
+    /// With more targets, only those that most streamlines reach.
     const ROWS: usize = 12;
     let mut targets: Vec<(usize, &Arc<Region>)> = live
         .targets
@@ -430,7 +430,7 @@ fn has_missed_row(live: &CurveResult) -> bool {
     !live.targets.is_empty()
 }
 
-/// What missed the targets, with the eye that hides it.
+/// Streamlines that missed the targets, with the eye that hides them.
 fn missed(ui: &mut Ui, state: &State, live: &CurveResult, actions: &mut Vec<Action>) {
     if !has_missed_row(live) {
         return;
@@ -465,7 +465,7 @@ fn missed(ui: &mut Ui, state: &State, live: &CurveResult, actions: &mut Vec<Acti
     }
 }
 
-/// How streamlines are drawn.
+/// Display of the streamlines.
 fn look(ui: &mut Ui, state: &State, memory: &mut Memory, narrow: bool, actions: &mut Vec<Action>) {
     ui.add_space(2.0);
     let (open, clicked) = section::fold(ui, LOOK, memory.is_open(LOOK, !narrow));

@@ -15,7 +15,7 @@ const NAME: &str = "Whole brain";
 const BY_REGIONS: &str = "Use targets and regions";
 
 pub fn show(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<Action>) {
-    // Second rank where there is little room.
+    // Folded in a narrow window.
     let by_default = !memory.narrow;
     let (open, clicked) = section::fold(ui, NAME, memory.is_open(NAME, by_default));
     if clicked {

@@ -1,4 +1,4 @@
-//! What the task Filter shows of streamlines is seen there alone; a model that the scan does not determine.
+//! The task Filter's display of streamlines is confined to it; a model that the scan does not determine.
 
 use super::{Window, act, fitted, layer, opened, said};
 use crate::support::origins::weight_maps;
@@ -42,21 +42,21 @@ fn left_behind() {
         assert_eq!(shown(&window), Shown::After, "after {task:?}");
         assert_eq!(window.state.sifted(id).expect("sifted").kept, kept);
     }
-    // A group is shown there alone as well.
+    // A group, too, is shown only there.
     let group = Some("left".to_owned());
     act(&mut window, FilterAction::ShowGroup(group.clone()));
     act(&mut window, FilterAction::Show(Shown::Difference));
     let sieve = window.state.document.bundle.sieve.clone();
     look(&mut window, Task::View);
     assert!(window.state.document.bundle.sieve.is_none());
-    // What is undone elsewhere brings none back, and what is done again.
+    // Undo and redo in another task restore none.
     window.act(Action::Undo);
     assert!(window.state.document.bundle.sieve.is_none());
     window.act(Action::Redo);
     assert!(window.state.document.bundle.sieve.is_none());
     look(&mut window, Task::Filter);
     assert_eq!(window.state.document.bundle.sieve, sieve);
-    // The fit ends while another task is looked at.
+    // The fit ends while another task is selected.
     let mut window = opened();
     window.holding = true;
     act(&mut window, FilterAction::Run);
@@ -75,7 +75,7 @@ fn left_behind() {
     assert_eq!(window.state.session.status, "");
 }
 
-/// One that was set elsewhere is the user's, whatever it is about.
+/// One set in another task is the user's, whatever its contents.
 fn of_the_user() {
     let mut window = fitted();
     let id = layer(&window).id;
@@ -133,7 +133,7 @@ fn forced() {
     );
 }
 
-/// What the cut leaves becomes a layer; weights, maps and the cut stay those of what is looked at.
+/// The streamlines that pass the cut become a layer; weights, maps and the cut stay with the selected ones.
 fn keep() {
     let mut window = fitted();
     let id = layer(&window).id;
@@ -160,7 +160,7 @@ fn keep() {
         status.contains("hidden") && status.ends_with(&name),
         "{status}"
     );
-    // One step, and the user may take the other.
+    // One step, and the user may select the other.
     let kept = kept.id;
     act(&mut window, FilterAction::Tractogram(kept));
     assert_eq!(layer(&window).id, kept);
