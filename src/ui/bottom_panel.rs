@@ -98,7 +98,7 @@ fn head(
         let open = BundleAction::Open(Some(Drawer::ALL[i]));
         actions.push(Action::Bundle(open));
     }
-    let close = IconButton::new(icons::CLOSE, "Close what is below the views").side(24.0);
+    let close = IconButton::new(icons::CLOSE, "Close the panel below the views").side(24.0);
     if close.show_right(ui, inner).clicked() {
         actions.push(Action::Bundle(BundleAction::Open(None)));
     }

@@ -460,7 +460,7 @@ fn contents(ui: &mut Ui, state: &State, sheet: &mut Sheet, native: bool) -> (Typ
 
     let place = row(ui, space::ROW);
     let hint = match sheet.purpose {
-        PathPurpose::Open => "/folder/dwi.nii.gz; several with ; between",
+        PathPurpose::Open => "/folder/dwi.nii.gz; separate several with ;",
         _ => "/folder/name",
     };
     let mut outcome = field::path(ui, place, "Path", &mut sheet.text, hint, sheet.focus);

@@ -30,7 +30,7 @@ fn sentence(left: &RecoverableSession) -> String {
     let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
     let now = now.map_or(0, |d| d.as_secs());
     format!(
-        "Arcuate ended without saving {}: {}, {}, from {}",
+        "Arcuate quit without saving {}: {}, {}, from {}",
         name(left),
         counted(left.layers, "layer"),
         counted(left.regions, "region"),

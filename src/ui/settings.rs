@@ -97,7 +97,7 @@ fn contents(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
     actions.extend(chosen.map(Action::ChooseBackend));
     limit(ui, now, &mut changed);
     section::end(ui);
-    let place = section::head(ui, "New documents start with");
+    let place = section::head(ui, "Defaults for new documents");
     let default_value = Paths::default();
     let reset = IconButton::new(icons::RESET, "Reset to defaults").side(24.0);
     let reset = reset.disabled(now.paths == default_value);
@@ -123,7 +123,7 @@ fn scale(ui: &mut Ui) {
     let text = ["80 %", "100 %", "125 %", "150 %", "200 %"];
     let now = ui.ctx().zoom_factor();
     let at = FACTORS.iter().position(|f| (f - now).abs() < 0.01);
-    let help = "Size of everything in the window; Ctrl + plus and minus change it in smaller steps";
+    let help = "Scale of the whole window; Ctrl + plus and minus change it in smaller steps";
     if let Some(i) = segment_row(ui, "Size", help, &text, at.unwrap_or(usize::MAX)) {
         ui.ctx().set_zoom_factor(FACTORS[i]);
     }
@@ -155,7 +155,7 @@ fn limit(ui: &mut Ui, now: &Preferences, changed: &mut Preferences) {
         .default(USUAL_GB)
         .limits(Preferences::LEAST_GB..=4096.0)
         .unit("GB")
-        .switch(now.memory_gb.is_some(), "off: what the machine has")
+        .switch(now.memory_gb.is_some(), "off: no limit")
         .help("Files and jobs that would exceed it are refused with a message");
     match row.show(ui) {
         Some(Change::To(gb, _)) => changed.memory_gb = Some(gb),

@@ -129,7 +129,7 @@ fn contents(ui: &mut Ui, folder: &Folder, cache: &mut Cache, height: f32) -> Opt
         }
     });
     if shown.is_empty() {
-        let sentence = egui::RichText::new("Nobody is called so");
+        let sentence = egui::RichText::new("No such name");
         ui.label(sentence.font(theme::regular(size::LABEL)).color(p.t2));
     }
     let mut cancelled = false;

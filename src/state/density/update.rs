@@ -61,7 +61,7 @@ pub fn map(
     if requested.value() == Value::Share && sent.is_none() {
         state.session.notify(
             Severity::Information,
-            "Nobody knows how many streamlines were sent for these: map counts instead",
+            "The number of streamlines sent is unknown: map counts instead",
         );
         return;
     }

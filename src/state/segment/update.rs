@@ -23,7 +23,7 @@ use std::sync::Arc;
 
 pub(in crate::state) use crate::state::update::{edit, exported, layers};
 
-const NONE_YET: &str = "There is no surface yet: press A, then click in what you look for";
+const NONE_YET: &str = "There is no surface yet: press A, then click inside the structure";
 /// Steps of the button that steps.
 const STEPS: u64 = 10;
 

@@ -111,7 +111,7 @@ pub fn keep(state: &mut State) {
         return;
     };
     if live.output.kept.is_empty() {
-        let sentence = "Nothing reached what was asked for: there is nothing to keep";
+        let sentence = "The result is empty: there is nothing to keep";
         state.session.refused(LIVE, sentence.to_owned());
         return;
     }

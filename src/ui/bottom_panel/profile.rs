@@ -28,7 +28,7 @@ pub fn show(ui: &mut Ui, state: &State, lines: &Tractogram, actions: &mut Vec<Ac
     let working = &state.session.bundle.profile;
     let Some((_, found)) = working.shown() else {
         let text = match working.has_failed() {
-            true => "There is no profile: the message says why",
+            true => "There is no profile: see the message for the reason",
             false => "Looking along the streamlines…",
         };
         return empty(ui, place, text);
@@ -113,7 +113,7 @@ fn settings(ui: &mut Ui, state: &State, lines: &Tractogram, actions: &mut Vec<Ac
             ..settings.clone()
         });
     }
-    let text = ["As it is", "Turned"];
+    let text = ["As it is", "Reversed"];
     let help = "The other end first";
     let now = usize::from(settings.sense == Way::Turned);
     if let Some(i) = segment_row(ui, "Direction", help, &text, now) {

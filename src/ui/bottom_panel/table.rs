@@ -194,7 +194,7 @@ fn sieve(state: &State, layer: &Layer) -> StreamlineRules {
 fn stopped(ui: &mut Ui, state: &State, layer: &Layer, place: Rect, actions: &mut Vec<Action>) {
     let sieve = sieve(state, layer);
     let now = sieve.stop.map_or(ANY_REASON, StopReason::words);
-    let chosen = menu::select(ui, place, "Rows stopped for", now, |ui| {
+    let chosen = menu::select(ui, place, "Stop reason of the rows", now, |ui| {
         reasons(ui, sieve.stop)
     });
     if let Some(stop) = chosen {

@@ -226,7 +226,7 @@ impl PathPurpose {
                 SegmentFile::Labels => "Export the label map",
                 SegmentFile::Surface => "Export the surface",
                 SegmentFile::Script => "Export the run",
-                SegmentFile::Structures => "Export all structures as label map",
+                SegmentFile::Structures => "Export structures as label map",
             },
             Self::Filter(what, _) => match what {
                 FilterFile::Weights => "Export the weights",

@@ -80,15 +80,16 @@ pub fn show(
         (Content::Image(_), Some(_)) if running => Some("It is being aligned"),
         (Content::Image(_), Some(_)) => None,
         (Content::Image(_), None) => Some("There is nothing to align to"),
-        _ => Some("Only images can be aligned by what they show"),
+        _ => Some("Only images can be aligned by their content"),
     };
     let to = to.unwrap_or_default();
-    let hint =
-        format!("To {to}: rigid, by mutual information, from where it lies. No voxel changes");
+    let hint = format!(
+        "Rigid, to {to}, by mutual information, from its present position. No voxel changes"
+    );
     let buttons = vec![
         Button::plain("Align").disabled(why).hint(&hint),
         Button::plain("Affine…").icon(icons::FOLDER).hint(
-            "Moves it as a file says: FLIRT's .mat from this image to the scan, ITK's or ANTs' affine",
+            "Moves it by a transform file: FLIRT's .mat from this image to the scan, or an affine of ITK or ANTs",
         ),
     ];
     let size = vec2(ui.available_width(), space::BUTTON + 8.0);

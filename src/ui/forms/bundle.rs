@@ -179,7 +179,7 @@ fn filter(
     group(ui, lines, &sieve, &mut set);
     stop(ui, lines, &sieve, &mut set);
     at_most(ui, lines, &sieve, &mut set);
-    let text = ["What passes", "What fails"];
+    let text = ["Matching", "Not matching"];
     let help = "Show the streamlines that meet the rules, or those that do not";
     if let Some(i) = segment_row(ui, "Show", help, &text, usize::from(sieve.invert)) {
         let invert = i == 1;
@@ -269,8 +269,8 @@ fn regions(
             "Regions that play no part are not listed; their role makes them count",
         );
     }
-    let text = ["Anywhere", "With an end"];
-    let help = "Where a streamline has to meet the regions that it goes through";
+    let text = ["Anywhere", "At an end"];
+    let help = "Where a streamline must meet the regions that it passes through";
     if let Some(i) = segment_row(ui, "Meets", help, &text, usize::from(sieve.by_ends)) {
         let by_ends = i == 1;
         set(
@@ -508,7 +508,7 @@ fn at_most(
         .decimals(0)
         .default(default_value)
         .limits(0.0..=1e9)
-        .switch(sieve.at_most.is_some(), "all that pass")
+        .switch(sieve.at_most.is_some(), "no limit")
         .help("Number of passing streamlines to draw at random; the same ones every time");
     let (at_most, phase) = match row.show(ui) {
         Some(Change::To(n, phase)) => (Some(n as usize), phase),

@@ -192,7 +192,7 @@ fn controls(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<A
             Some(sample) => format!("{} sampled", format::count(sample.count() as u64)),
             None => String::new(),
         };
-        panels::caption(ui, "Grow where T − ε < value < T + ε", &fact);
+        panels::caption(ui, "Grows where T − ε < value < T + ε", &fact);
         let frame = crate::state::segment::frame_of(layer, volume);
         let (least, most) = extent(memory, volume, frame);
         let scale = layer.unit_scale;
@@ -299,7 +299,12 @@ fn transport(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
         format::count(earlier)
     );
     let buttons = [
-        (icons::STEP, "Ten steps", why.is_some(), SegmentAction::Step),
+        (
+            icons::STEP,
+            "Advance ten steps",
+            why.is_some(),
+            SegmentAction::Step,
+        ),
         (
             icons::REWIND,
             &*back,
@@ -308,13 +313,13 @@ fn transport(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
         ),
         (
             icons::RESET,
-            "Back to the start",
+            "Back to step 0",
             step == 0,
             SegmentAction::Rewind(0),
         ),
         (
             icons::TRASH,
-            "Clear: no spheres, no surface",
+            "Delete the spheres and the surface",
             working.live.is_none() && state.document.segment.spheres.is_empty(),
             SegmentAction::Clear,
         ),
@@ -400,16 +405,16 @@ pub fn foot(
     actions: &mut Vec<Action>,
 ) {
     let none = state.session.segment.live.is_none();
-    let none = none.then_some("There is no surface yet: press A, then click in what you look for");
+    let none = none.then_some("There is no surface yet: press A, then click inside the structure");
     let moves = state.resting_surface().is_none();
     let files = state.segment_files();
-    let why = none.or(moves.then_some("The surface moves: pause it first"));
+    let why = none.or(moves.then_some("The surface is moving: pause it first"));
     let why = why.filter(|_| files.is_empty());
     let buttons = vec![
         Button::primary("Keep as mask")
             .icon(icons::PLUS)
             .disabled(none)
-            .hint("As a layer; the next structure begins"),
+            .hint("Keeps the surface as a layer; you can then start the next structure"),
         Button::plain("Export…")
             .icon(icons::EXPORT)
             .disabled(why)

@@ -187,17 +187,17 @@ fn where_on(state: &State) -> String {
 fn keys(tool: Tool) -> &'static str {
     match tool {
         Tool::Brush => {
-            "Left paints, right erases: on slices, and in 3-D on slices and regions that show there. \
-             B swaps them, Shift + wheel sets the radius"
+            "Left paints, right erases, on slices and on anything visible in 3-D. B swaps the buttons, \
+             Shift + wheel sets the radius"
         }
         Tool::Fill => {
-            "Click: what is connected and alike joins the region, and follows the tolerance until the \
-             next click. Right-click takes away"
+            "Click to add connected voxels of similar value; the tolerance still changes them until the \
+             next click. Right-click removes"
         }
-        Tool::Rectangle => "Drag from corner to corner. Right-drag takes away",
+        Tool::Rectangle => "Drag from corner to corner. Right-drag removes",
         _ => {
             "Click corners, or drag freehand. Enter, a double click or the first corner closes; \
-             Backspace takes one back, Esc gives up"
+             Backspace removes the last corner, Esc cancels"
         }
     }
 }

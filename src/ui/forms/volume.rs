@@ -298,7 +298,7 @@ pub(super) fn cut_row(ui: &mut Ui, state: &State, now: Cut) -> Option<Cut> {
     let shown = match now {
         Cut::Nothing => "Nothing",
         Cut::Side(normal) => side(normal).unwrap_or("A side"),
-        Cut::Facing => "What faces you",
+        Cut::Facing => "The half facing you",
         Cut::Corner => "The corner facing you",
         Cut::Plane { .. } => "At a fixed plane",
     };
@@ -314,12 +314,12 @@ pub(super) fn cut_row(ui: &mut Ui, state: &State, now: Cut) -> Option<Cut> {
         for (name, normal) in SIDES {
             row(ui, name, Cut::Side(normal));
         }
-        row(ui, "What faces you", Cut::Facing);
+        row(ui, "The half facing you", Cut::Facing);
         row(ui, "The corner facing you", Cut::Corner);
         menu::line(ui);
         // Any orientation: turn the view, then hold the plane.
         let CutPlane { at, normal } = facing(state);
-        row(ui, "What faces you, held", Cut::Plane { at, normal });
+        row(ui, "The half facing you, fixed", Cut::Plane { at, normal });
         chosen
     })
 }

@@ -256,7 +256,7 @@ fn model() {
     choose(&mut window, "Fibres", "Streamline density");
     assert!(params(&window).model.check().is_ok());
     assert!(window.query_by_label("Free water: Ball").is_none());
-    click(&mut window, "Signal, stop, operator");
+    click(&mut window, "Signal, stopping, operator");
     choose(&mut window, "Stop at change", "10⁻⁶");
     assert_eq!(params(&window).stop.objective, 1e-6);
     click(&mut window, "Reset to defaults");

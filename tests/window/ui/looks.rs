@@ -92,10 +92,10 @@ fn unfold(window: &mut Window) {
         "Metric, local solver",
         "Tensor glyphs",
         "Diffusivities",
-        "Signal, stop, operator",
+        "Signal, stopping, operator",
         "Virtual lesion",
-        "Single weights",
-        "Figures of the fit",
+        "Individual weights",
+        "Fit statistics",
     ] {
         let folded = window
             .query_by_role_and_label(egui::Role::DisclosureTriangle, name)

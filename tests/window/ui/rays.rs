@@ -417,15 +417,15 @@ fn arrows() {
 
 fn best() {
     let mut window = window(shot(), [1280.0, 800.0]);
-    click(&mut window, "Keep: Best n");
+    click(&mut window, "Keep: Top n");
     assert_eq!((rays(&window).cut, kept(&window)), (Cut::Top(100), 100));
     window
-        .get_by_role_and_label(egui::Role::TextInput, "Best number")
+        .get_by_role_and_label(egui::Role::TextInput, "Top number")
         .click();
     window.run();
     type_over(&mut window, "30");
     assert_eq!(kept(&window), 30);
-    click(&mut window, "Keep: Best %");
+    click(&mut window, "Keep: Top %");
     assert_eq!(
         (rays(&window).cut, kept(&window)),
         (Cut::TopShare(0.075), 30)
@@ -433,11 +433,11 @@ fn best() {
     click(&mut window, "Keep: Cut");
     assert!(matches!(rays(&window).cut, Cut::AtLeast(_)));
     assert_eq!(kept(&window), 30, "the cut stands where the best begin");
-    click(&mut window, "Keep: Best n");
+    click(&mut window, "Keep: Top n");
     assert_eq!(rays(&window).cut, Cut::Top(30));
     // There is no half ray, and that is said.
     window
-        .get_by_role_and_label(egui::Role::TextInput, "Best number")
+        .get_by_role_and_label(egui::Role::TextInput, "Top number")
         .click();
     window.run();
     type_over(&mut window, "5.5");
@@ -451,7 +451,7 @@ fn best() {
     assert_eq!(rays(&window).cut, Cut::Top(6));
     // From all of them to some.
     change(&mut window, |r| r.cut = Cut::All);
-    click(&mut window, "Keep: Best %");
+    click(&mut window, "Keep: Top %");
     assert_eq!(kept(&window), 40);
 }
 
@@ -498,7 +498,7 @@ fn stale() {
     let mut window = window(state, [1920.0, 1080.0]);
     // It is dim until there are others.
     assert!(brightest(&window, "Connectivity measure") < 128);
-    window.get_by_label("This is from before the last change");
+    window.get_by_label("Out of date: settings have changed since");
     for name in ["Keep as layer", "Export…", "Copy as command"] {
         assert!(
             window.get_by_label(name).accesskit_node().is_disabled(),

@@ -87,7 +87,7 @@ fn run() {
     window.get_by_label_contains("Hold P and drag over what you look for");
     field(&mut window, "Target T", "0.5");
     assert!(window.state().state.document.segment.settings.told);
-    window.get_by_label_contains("Press A, then click in what you look for");
+    window.get_by_label_contains("Press A, then click inside the structure");
     window.key_press(egui::Key::A);
     window.run();
     assert_eq!(window.state().state.view.tool, Tool::Sphere { add: true });
@@ -103,7 +103,7 @@ fn run() {
     window.key_press(egui::Key::Space);
     window.run();
     assert_eq!(steered(&window).expect("asked for").play, RunControl::Run);
-    click(&mut window, "Clear: no spheres, no surface");
+    click(&mut window, "Delete the spheres and the surface");
     assert!(window.state().state.document.segment.spheres.is_empty());
 }
 

@@ -436,7 +436,7 @@ fn stopped() {
     set(&mut state, Ended::Cancelled, 0);
     let mut window = super::window(state.clone(), [1920.0, 1700.0]);
     window.get_by_label("Stopped after 1 iteration: not converged");
-    click(&mut window, "Figures of the fit");
+    click(&mut window, "Fit statistics");
     let figure = window.get_by_label_contains("Ended by").accesskit_node();
     let text = figure.label().or(figure.value());
     assert_eq!(text.as_deref(), Some("Ended by user, not converged"));

@@ -137,7 +137,7 @@ impl Parameters for Fill {
             value_name: "ML",
             // The number is that of `DEFAULT_MOST_ML`; a test compares them.
             help: "A fill ends at this volume, ml (default: 50)",
-            hint: "A fill that runs out into its surroundings ends here",
+            hint: "A fill that leaks into its surroundings ends here",
             reason: "more than most structures",
             default_text: DefaultText::Omitted,
             ..Param::new(

@@ -87,7 +87,7 @@ pub fn show(
         one(ui, state, layer, (i, row, both), actions);
     }
     if alone && apart.is_empty() {
-        let text = "Groups of a TRX file, regions and a filter of the streamlines have a row each";
+        let text = "Each TRX group, each region and the streamline filter get a row here";
         rows::hint(ui, text);
     }
 }
@@ -348,7 +348,7 @@ fn without(ui: &mut Ui, state: &State, weighed: &Weighed, actions: &mut Vec<Acti
             );
         }
         for region in &state.document.regions {
-            let name = format!("What passes {}", region.name);
+            let name = format!("Streamlines through {}", region.name);
             item(ui, &name, VirtualLesionResult::Region(region.id));
         }
         for kept in state
@@ -357,13 +357,13 @@ fn without(ui: &mut Ui, state: &State, weighed: &Weighed, actions: &mut Vec<Acti
             .iter()
             .filter(|k| k.found.is_some())
         {
-            let name = format!("What passes {}", kept.name);
+            let name = format!("Streamlines through {}", kept.name);
             item(ui, &name, VirtualLesionResult::Pathway(Some(kept.id)));
         }
         if state.final_pathway().is_some() {
             item(
                 ui,
-                "What passes the live pathway",
+                "Streamlines through the live pathway",
                 VirtualLesionResult::Pathway(None),
             );
         }
@@ -375,7 +375,7 @@ fn without(ui: &mut Ui, state: &State, weighed: &Weighed, actions: &mut Vec<Acti
     if weighed.lesions.is_empty() {
         rows::hint(
             ui,
-            "Choose streamlines (K), place a region or open a TRX with groups to leave some out",
+            "To leave some out, choose streamlines (K), place a region or open a TRX with groups",
         );
     }
 }

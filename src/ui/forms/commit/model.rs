@@ -21,7 +21,7 @@ use crate::ui::{Memory, panels};
 use egui::Ui;
 
 const DIFFUSIVITIES: &str = "Diffusivities";
-const MORE: &str = "Signal, stop, operator";
+const MORE: &str = "Signal, stopping, operator";
 /// Rows with a place of their own; all others are under [`MORE`].
 const PLACED: &[&str] = &[
     "model",

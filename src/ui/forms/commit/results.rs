@@ -16,8 +16,8 @@ use crate::ui::{Memory, panels};
 use egui::{Color32, Rect, Sense, Ui, vec2};
 use std::sync::Arc;
 
-const SINGLE: &str = "Single weights";
-const FIGURES: &str = "Figures of the fit";
+const SINGLE: &str = "Individual weights";
+const FIGURES: &str = "Fit statistics";
 
 /// Of the streamlines that are looked at.
 pub fn weighed(state: &State) -> Option<(&Arc<Layer>, &Arc<Weighed>)> {
@@ -47,7 +47,7 @@ pub fn show(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<A
         section::head(ui, "Results");
         let text = match state.is_filtering() {
             true => "Fitting…",
-            false => "Weights of the streamlines appear here: run the fit",
+            false => "Run the fit to see the weights of the streamlines",
         };
         return rows::hint(ui, text);
     };

@@ -131,7 +131,7 @@ fn statistics(found: &PathwayResult, epsilon: f64) -> [(&'static str, String); 5
     let (length_mm, cost) = (found.path.total_mm(), found.path.total_cost());
     // A set in pieces has no part that joins the ends.
     let volume = match epsilon < found.pathway.joined_from {
-        true => "Volume, not joined",
+        true => "Volume, ends not joined",
         false => "Volume that joins the ends",
     };
     let unit = format::with_unit;

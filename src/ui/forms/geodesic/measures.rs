@@ -175,7 +175,7 @@ fn keep(ui: &mut Ui, now: &Rays, live: &RayResult, kept: usize) -> Option<(Cut, 
         Cut::Top(_) => 1,
         Cut::TopShare(_) => 2,
     };
-    let sentence = ["Cut", "Best n", "Best %"];
+    let sentence = ["Cut", "Top n", "Top %"];
     let mut place = columns.field;
     place.min.x = columns.label.left() + 40.0;
     place.max.x = columns.field.left() - 8.0;
@@ -192,7 +192,7 @@ fn keep(ui: &mut Ui, now: &Rays, live: &RayResult, kept: usize) -> Option<(Cut, 
     }
     let (name, shown, unit) = match now.cut {
         Cut::All | Cut::AtLeast(_) => return None,
-        Cut::Top(count) => ("Best number", format::count(count as u64), ""),
+        Cut::Top(count) => ("Top number", format::count(count as u64), ""),
         Cut::TopShare(share) => ("Best share", format::significant(share * 100.0), "%"),
     };
     let text = field::value(ui, columns.field, name, &shown, unit)?;

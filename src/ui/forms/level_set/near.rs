@@ -24,8 +24,8 @@ fn words(near: &Proximity) -> String {
         Distance::Through { count: n, of, .. } => {
             let [through, of] = [n, of].map(count);
             match (near.lines, n) {
-                (true, 1) => format!("1 of {of} goes through"),
-                (true, _) => format!("{through} of {of} go through"),
+                (true, 1) => format!("1 of {of} enters it"),
+                (true, _) => format!("{through} of {of} enter it"),
                 (false, _) => format!("{through} of {of} voxels inside"),
             }
         }

@@ -20,8 +20,8 @@ pub fn show(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<A
     let Some(live) = &working.live else {
         section::head(ui, "Results");
         let sentence = match working.running && state.cannot_segment().is_none() {
-            true => "The surface is being placed",
-            false => "Nothing yet: sample, add a sphere, run",
+            true => "Placing the surface…",
+            false => "No surface yet: sample, add a sphere, run",
         };
         rows::hint(ui, sentence);
         return reference(ui, state, actions);
@@ -231,13 +231,13 @@ fn agreement(ui: &mut Ui, figures: &SurfaceStatistics, memory: &mut Memory) {
     let readings = [
         ("Sensitivity", fixed(agreement.sensitivity, 3)),
         ("Specificity", fixed(agreement.specificity, 4)),
-        ("Total correct fraction", fixed(agreement.correct, 4)),
+        ("Accuracy", fixed(agreement.correct, 4)),
         (
-            "Mean distance",
+            "Mean surface distance",
             with_unit(&fixed(agreement.mean_mm, 2), "mm"),
         ),
         (
-            "Hausdorff, 95 %",
+            "Hausdorff, 95th percentile",
             with_unit(&fixed(agreement.hausdorff95_mm, 2), "mm"),
         ),
         (

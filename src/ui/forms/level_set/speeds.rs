@@ -102,7 +102,7 @@ fn layer(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
     let now = document.segment.layer.and_then(|id| document.layer(id));
     let help = "Another image whose values are a speed: FA, a cost, a probability";
     let shown = now.map_or("none", |l| &l.name);
-    let chosen = select_row(ui, "Speed of layer", help, shown, |ui| {
+    let chosen = select_row(ui, "Speed from image", help, shown, |ui| {
         let mut chosen = None;
         if menu::Item::new("none").chosen(now.is_none()).show(ui) {
             chosen = Some(None);
@@ -169,7 +169,7 @@ fn display(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
         .default(0.0)
         .limits(0.0..=100.0)
         .unit("%")
-        .help("Blue grows, black shrinks; the layout Source beside speed shows it by itself");
+        .help("Blue grows, black shrinks; the layout Image beside speed shows it on its own");
     if let Some((percent, phase)) = row.value(ui) {
         let speed_opacity = (percent / 100.0) as f32;
         chosen = Some((
@@ -182,7 +182,7 @@ fn display(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
     }
     const SLOW: u64 = 10;
     let row = SliderRow::new(
-        "Steps a frame",
+        "Steps per frame",
         settings.pace.unwrap_or(SLOW) as f64,
         1.0..=500.0,
     )
@@ -191,7 +191,7 @@ fn display(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
     .default(SLOW as f64)
     .limits(1.0..=1e6)
     .switch(settings.pace.is_some(), "auto")
-    .help("Slow it down to watch; else as many as there is time for");
+    .help("A fixed number slows the surface down so that you can watch it; otherwise as many as time allows");
     let pace = match row.show(ui) {
         Some(Change::To(n, phase)) => Some((Some(n as u64), phase)),
         Some(Change::Switched(on)) => Some((on.then_some(SLOW), Phase::Done)),
@@ -234,7 +234,7 @@ fn display(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
     );
     check(
         ui,
-        "Sampling sets the volume's curve",
+        "Sampling sets the opacity curve",
         settings.curve,
         &|curve| SegmentSettings { curve, ..base() },
     );

@@ -135,12 +135,9 @@ pub fn show(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<A
 fn hint(output: &Output, now: Option<TensorLayout>) -> String {
     match (output.found(), now) {
         (Some(found), Some(now)) if found == now => {
-            "As chosen: nothing gives longer and more coherent fibres".to_owned()
+            "Correct: no other choice gives longer, more coherent fibres".to_owned()
         }
-        (Some(found), _) => format!(
-            "Most likely {}: click its picture to take it",
-            found.words()
-        ),
+        (Some(found), _) => format!("Most likely {}: click its picture to use it", found.words()),
         (None, _) if output.ranked.is_empty() => {
             "These volumes are tensors in none of the known orders".to_owned()
         }
@@ -220,7 +217,7 @@ fn row(
 fn words(rank: usize, candidate: &Candidate, is_now: bool) -> String {
     let take = match is_now {
         true => "",
-        false => ". Click takes it; Ctrl+Z gives it back",
+        false => ". Click to use it; Ctrl+Z to undo",
     };
     format!(
         "{}. {}: {} of the voxels are positive definite, {} mean length, coherence {}{take}",

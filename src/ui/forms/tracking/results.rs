@@ -68,8 +68,8 @@ pub fn show(
     super::remarks(ui, state, memory, |_| true, actions);
     if state.stalled() {
         let text = match standing {
-            Some(Standing::Coarse) => "This is a coarse selection: the rest was stopped",
-            _ => "This is from before the last change",
+            Some(Standing::Coarse) => "Coarse result: the full run was stopped",
+            _ => "Out of date: settings have changed since",
         };
         again(ui, state, text, actions);
     }
