@@ -21,7 +21,7 @@ Examples:
 
 Maps: fa, md, ad, rd (mm²/s), dec (red left-right, green front-back, blue up-down), direction (unit vector,
 world axes), tensor (6 volumes xx yy zz xy xz yz, mm²/s, world axes: as MRtrix), s0, mask, repaired (voxels whose
-tensor was not positive definite and was mended by raising its eigenvalues).";
+tensor was not positive definite and was repaired by raising its eigenvalues).";
 
 #[derive(clap::Args, Debug)]
 #[command(after_help = EXAMPLES)]
@@ -37,7 +37,7 @@ pub struct Options {
         default_value = "fa,md,dec,mask"
     )]
     pub maps: Vec<FitMap>,
-    /// Folder for the maps; made if missing
+    /// Folder for the maps; created if missing
     #[arg(long, value_name = "FOLDER")]
     pub out: PathBuf,
 }

@@ -8,7 +8,7 @@ const EXAMPLES: &str = "\
 Examples:
   arcuate guide                        list the pages
   arcuate guide track                  print a page, as Markdown
-  arcuate guide --search \"leak alarm\"  list the sections that hold these words
+  arcuate guide --search \"leak alarm\"  list the sections that contain these words
 
 The window shows the same pages in Help (F1).";
 
@@ -18,7 +18,7 @@ pub struct Options {
     /// Page to print
     #[arg(conflicts_with = "search")]
     pub page: Option<String>,
-    /// List the sections that hold all of these words
+    /// List the sections that contain all of these words
     #[arg(long, value_name = "WORDS")]
     pub search: Option<String>,
 }

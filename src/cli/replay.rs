@@ -28,25 +28,24 @@ Examples:
   arcuate replay tracts.arcuate
   arcuate replay tracts.arcuate --look-in /data/sub-01 --out again
 
-Opens what the session refers to (every file is read and compared with its checksum), fits the tensors,
-makes the streamlines or rays of its regions and all kept ones again, those of snapshots with the
-parameters of theirs, also masks that were segmented, density maps and weights of streamlines (which explain
-as much to a hundred times the change that ended their fit), and says of each whether it has the same bytes as
-when the session was saved, lies within the tolerance that two backends have
-(the same number within 5 %, and of 64 sampled streamlines 95 % begin, end and are as long within 0.5 mm;
-of 64 sampled tensors as many differ by less than 0.1 %, of 64 sampled costs or values of a map by less than
-0.01 %), or differs. The same program gives the same
-bytes on the same backend with the same vector instructions.
+Opens the files of the session (each is read and compared with its checksum), fits the tensors, and recomputes the
+streamlines or rays of its regions and all kept ones (those of snapshots with the parameters of the snapshot), the
+segmented masks, the density maps and the weights of streamlines (which must explain as much, to a hundred times the
+change that ended their fit). For each result, it reports whether it has the same bytes as when the session was
+saved, lies within the tolerance between two backends, or differs. Within tolerance means: the same number of
+streamlines within 5 %, and the same start, end and length within 0.5 mm for 95 % of 64 sampled streamlines; a
+difference below 0.1 % for 95 % of 64 sampled tensors, and below 0.01 % for 95 % of 64 sampled costs or map values.
+The same program gives the same bytes on the same backend with the same vector instructions.
 
-What a missing file is needed for is not made again; the rest is. Exit code 0: every result was made, and none
-differs.";
+Results that need a missing file are not recomputed; all others are. Exit code 0: every result was recomputed, and
+none differs.";
 
 #[derive(clap::Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub struct Options {
     #[command(flatten)]
     pub from: SessionOptions,
-    /// Write the streamlines that were made here, as TRX; the folder is made if missing
+    /// Write the recomputed streamlines here, as TRX; the folder is created if missing
     #[arg(long, value_name = "FOLDER")]
     pub out: Option<PathBuf>,
 }

@@ -22,7 +22,7 @@ impl Params {
 
 impl Parameters for Params {
     const TABLE: &'static [Param<Self>] = &[Param {
-        help: "Begin only from where the images lie",
+        help: "Start only from the present position of the images",
         reason: "scanners place heads differently",
         default_text: DefaultText::Omitted,
         ..Param::new(
