@@ -439,7 +439,7 @@ fn contents(ui: &mut Ui, state: &State, sheet: &mut Sheet, native: bool) -> (Typ
         PathPurpose::Locate { .. }
         | PathPurpose::Absent(..)
         | PathPurpose::Affine { .. }
-        | PathPurpose::Scheme => "Enter takes it",
+        | PathPurpose::Scheme => "Enter chooses it",
         _ => "Enter saves",
     };
     let font = theme::semibold(size::LABEL);

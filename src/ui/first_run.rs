@@ -156,9 +156,9 @@ fn drop_zone(ui: &mut Ui, rect: Rect, memory: &mut Memory) {
         p.t1,
     );
     let font = theme::regular(size::LABEL);
-    let first = "NIfTI with bval and bvec beside it. Add masks, other images";
+    let first = "NIfTI with bval and bvec beside it. You can add masks, other";
     paint::centre(painter, line_at(145.0, 16.0), first, font.clone(), p.t2);
-    let second = "and tractograms at any time; or a session";
+    let second = "images, tractograms or a session at any time";
     paint::centre(painter, line_at(161.0, 16.0), second, font, p.t2);
 
     let open = Button::plain("Open…").icon(icons::FOLDER).hint("Ctrl+O");
@@ -208,7 +208,7 @@ fn demo_card(
     let wide = Picture::FROM - 20.0 - GAP;
     paint::paragraph(painter, at, wide, text, theme::regular(size::LABEL), v.t2);
 
-    let busy = loading.then_some("The demo head is being made");
+    let busy = loading.then_some("Building the demo head…");
     let guide = Button::primary("Start the guide")
         .icon(icons::PLAY)
         .disabled(busy);

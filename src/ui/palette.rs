@@ -199,7 +199,7 @@ fn entries(state: &State) -> Vec<Entry> {
                 act(FilterAction::RunAnew),
             );
             add(
-                "Filter: keep what stays as layer",
+                "Filter: keep the remaining streamlines as layer",
                 "",
                 act(FilterAction::Keep),
             );
@@ -262,7 +262,7 @@ fn entries(state: &State) -> Vec<Entry> {
         (Layout::SceneFirst, "Layout: 3-D large"),
         (Layout::Single, "Layout: one view"),
         (Layout::Mosaic, "Layout: mosaic of slices"),
-        (Layout::Beside, "Layout: source beside speed"),
+        (Layout::Beside, "Layout: image beside speed"),
     ];
     for (layout, name) in layouts {
         add(name, "", Run::Act(Action::SetLayout(layout)));

@@ -66,7 +66,7 @@ fn contents(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
     section::head(ui, "Window");
     let text = ["Dark", "Light"];
     let light = usize::from(state.view.light_theme);
-    let help = "Colours of everything but the images";
+    let help = "Colours of the whole window except the images";
     if let Some(i) = segment_row(ui, "Theme", help, &text, light)
         && i != light
     {
@@ -89,7 +89,7 @@ fn contents(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
     mouse(ui, now, &mut changed);
     section::end(ui);
     section::head(ui, "Computing");
-    let help = "Where tracking and rays run; for this window and the next";
+    let help = "Where tracking and rays run, in this window and new ones";
     let backend = state.session.backend.label.as_str();
     let chosen = select_row(ui, "Runs on", help, backend, |ui| {
         devices::choice(ui, state)

@@ -275,7 +275,7 @@ pub fn remarks(regions: &[Arc<Region>], mask: &Mask, whose: &str) -> Vec<Remark>
     let meet = pairs.filter(|(t, s)| t.shape.overlaps(&s.shape));
     let meet = meet.map(|(t, s)| Remark {
         text: format!(
-            "{} overlaps {}: streamlines that start in both have no length",
+            "{} overlaps {}: streamlines that start in the overlap have no length",
             t.name, s.name
         ),
         outside_at: None,

@@ -136,7 +136,7 @@ fn contents(ui: &mut Ui, folder: &Folder, cache: &mut Cache, height: f32) -> Opt
     ui.horizontal(|ui| {
         let count = cache.visits.len();
         let sentence = match folder.cut {
-            true => format!("{count}, and more than is looked at"),
+            true => format!("{count}, and more that are not listed"),
             false => format!("{count} to choose from"),
         };
         let sentence = egui::RichText::new(sentence).font(theme::regular(size::LABEL));

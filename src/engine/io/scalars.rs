@@ -394,7 +394,7 @@ fn weights_in(text: &str, streamlines: usize) -> Result<(Vec<f32>, Option<String
     let sentence = lines.flat_map(|l| l.split(|c: char| c.is_whitespace() || c == ','));
     let sentence = sentence.filter(|w| !w.is_empty());
     let values: Result<Vec<f32>, String> = sentence
-        .map(|w| w.parse().map_err(|_| format!("“{w}” is no number")))
+        .map(|w| w.parse().map_err(|_| format!("“{w}” is not a number")))
         .collect();
     let values = values?;
     if values.len() != streamlines {

@@ -34,7 +34,7 @@ pub struct SegmentSettings {
     pub curve: bool,
     /// Clouds are dim outside the surface.
     pub dims: bool,
-    /// How far from the cut of the image's volume the surface is seen, mm; none: everywhere.
+    /// Distance from the cut of the image at which the surface fades out, mm; none: everywhere.
     pub fade_mm: Option<f32>,
     /// The surface is drawn.
     pub shown: bool,

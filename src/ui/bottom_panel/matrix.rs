@@ -325,7 +325,7 @@ fn scale_words(state: &State, shown: Shown, (low, high): (f32, f32)) -> String {
             format!("{name} {}–{}", number(low), number(high))
         }
     };
-    format!("{range}. A click chooses the streamlines of a pair")
+    format!("{range}. Click a cell to choose the streamlines of the pair")
 }
 
 /// A row for each of the pairs with the most streamlines.

@@ -252,7 +252,8 @@ fn filter(
             }));
         }
         None => {
-            let text = format!("\"{typed}\" is no range, expected one as 0.2–0.5, 0.2.. or ..0.5");
+            let text =
+                format!("\"{typed}\" is not a range; expected one such as 0.2–0.5, 0.2.. or ..0.5");
             crate::ui::widgets::notice::say(ui, place, text);
         }
     }

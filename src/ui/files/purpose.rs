@@ -152,7 +152,7 @@ impl PathPurpose {
         };
         let [some, all] = [some, lines.len()].map(|n| format::count(n as u64));
         Some(format!(
-            "{some} of {all} streamlines: those that the filter leaves. Switch it off to export all"
+            "{some} of {all} streamlines: those that pass the filter. Switch it off to export all"
         ))
     }
 
@@ -230,7 +230,7 @@ impl PathPurpose {
             },
             Self::Filter(what, _) => match what {
                 FilterFile::Weights => "Export the weights",
-                FilterFile::Kept => "Export the streamlines that stay",
+                FilterFile::Kept => "Export the streamlines kept",
                 FilterFile::All => "Export the streamlines with their weights",
                 FilterFile::Map(_) => "Export the map",
             },

@@ -37,7 +37,7 @@ pub fn show(
         return;
     };
     if !layer.display.visible {
-        let text = format!("{} is hidden: moving it shows nothing", layer.name);
+        let text = format!("{} is hidden: show it to see it move", layer.name);
         let p = theme::palette(ui.style());
         let note = Note::new(p, Severity::Warning, &text).action("Show it");
         if note.show(ui) == Some(NoteResponse::Taken) {
@@ -71,15 +71,15 @@ pub fn show(
         }
         None => rows::hint(
             ui,
-            "Moved by an affine that also scales: set it back to move it by hand",
+            "Moved by an affine that also scales: reset it to move it by numbers",
         ),
     }
     let running = state.session.jobs.iter().any(|j| j.slot == ALIGN);
     let to = fixed_name(&state.document, layer.id);
     let why = match (&layer.content, &to) {
-        (Content::Image(_), Some(_)) if running => Some("It is being aligned"),
+        (Content::Image(_), Some(_)) if running => Some("The alignment is running"),
         (Content::Image(_), Some(_)) => None,
-        (Content::Image(_), None) => Some("There is nothing to align to"),
+        (Content::Image(_), None) => Some("There is no image to align to"),
         _ => Some("Only images can be aligned by their content"),
     };
     let to = to.unwrap_or_default();
@@ -104,7 +104,7 @@ pub fn show(
         let purpose = PathPurpose::Affine { layer: layer.id };
         memory.files.ask(ui.ctx(), purpose, Place::Middle, "");
     }
-    let reset = IconButton::new(icons::RESET, "Back to where the file says")
+    let reset = IconButton::new(icons::RESET, "Back to the position in the file")
         .side(24.0)
         .disabled(by == DAffine3::IDENTITY);
     if reset.show_right(ui, place).clicked() {

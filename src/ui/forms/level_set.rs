@@ -63,7 +63,7 @@ fn inputs(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
     let document = &state.document;
     let image = document.segmented_image();
     let name = image.map_or("none", |(layer, _)| &layer.name);
-    let help = "The image whose values draw the surface";
+    let help = "Image whose values drive the surface";
     let chosen = select_row(ui, "Image", help, name, |ui| {
         let mut chosen = None;
         for layer in document.layers.iter().rev().filter(|l| scalar(l).is_some()) {
@@ -103,7 +103,7 @@ fn start(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
     ];
     let parts: Vec<String> = parts.into_iter().flatten().collect();
     let shown = parts.join(", ");
-    let help = "What the surface begins with; spheres add to it at any time, keep-out spheres take away and keep it out";
+    let help = "Initial surface; spheres add to it at any time, keep-out spheres cut it away and keep it out";
     let chosen = select_row(ui, "Start", help, &shown, |ui| {
         let mut chosen = None;
         let mut item = |ui: &mut Ui, name: &str, from: From| {
@@ -236,7 +236,7 @@ fn controls(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<A
         .decimals(decimals)
         .limits(0.0..=10.0 * span)
         .unit(short_unit(layer))
-        .help("How far from T values still belong; a sample sets it to a little under half of the contrast to what lies just outside, short of the background");
+        .help("Largest difference from T; a sample sets it to a little under half of the contrast to the values just outside, without reaching the background");
         if let Some((tolerance, phase)) = row.value(ui) {
             change(params.target, (tolerance as f32) / scale, phase);
         }
@@ -388,7 +388,7 @@ fn tools(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
 
 const MIXED: &str = "Several tissues sampled: sample a smaller part";
 
-const TAKES_IN: &str = "ε takes in tissue around the sample: narrow it";
+const TAKES_IN: &str = "ε includes tissue around the sample: narrow it";
 const AIR: &str = "The range reaches the background: narrow ε";
 const SAMPLES: &str = "Each drag over a slice samples, until P or Esc";
 const ADDS: &str = "Each click adds a sphere, until A or Esc";
@@ -457,10 +457,10 @@ const ROLES: [(Role, &str); 6] = [
 ];
 
 fn as_region(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
-    let help = "A region of the voxels inside, for tracking, rays and costs";
+    let help = "Makes a region of the voxels inside, for tracking, rays and costs";
     let shown = match state.resting_surface() {
         Some(_) => "region…",
-        None => "region, once it rests",
+        None => "region, once it is at rest",
     };
     let chosen = select_row(ui, "Use as", help, shown, |ui| {
         let mut chosen = None;

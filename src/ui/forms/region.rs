@@ -57,10 +57,10 @@ fn draw(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
         Tool::Fill => making::fill(ui, state, actions),
         _ => thickness(ui, drawing, &mut set),
     }
-    let sides = ["Adds", "Takes away"];
+    let sides = ["Adds", "Removes"];
     let help = match state.view.tool {
         Tool::Polygon => "What a closed polygon does",
-        _ => "Or the right button, which always takes away",
+        _ => "The right button always removes",
     };
     let now = usize::from(drawing.erase);
     if let Some(i) = segment_row(ui, "Left button", help, &sides, now) {
@@ -134,7 +134,7 @@ fn brush(ui: &mut Ui, drawing: &Drawing, set: &mut impl FnMut(Drawing)) {
             ..drawing.clone()
         });
     }
-    let help = "A ball reaches into the slices beside this one, a disc does not";
+    let help = "A ball reaches into adjacent slices, a disc does not";
     let shapes = ["Ball", "Disc"];
     if let Some(i) = segment_row(ui, "Shape", help, &shapes, usize::from(drawing.flat)) {
         set(Drawing {
@@ -178,10 +178,7 @@ fn where_on(state: &State) -> String {
     // Maps have the scan's voxels: it is named, not they.
     let layer = layer_on(&state.document, grid).or_else(|| canvas(&state.document));
     let of = layer.map_or("another image".to_owned(), |l| l.name.clone());
-    format!(
-        "Made of the voxels of {of}, {}",
-        format::spacing(grid.spacing())
-    )
+    format!("On the grid of {of}, {}", format::spacing(grid.spacing()))
 }
 
 fn keys(tool: Tool) -> &'static str {

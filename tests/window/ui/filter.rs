@@ -176,13 +176,13 @@ fn carry_out<J: Receive<State>>(window: &mut Window) {
 fn nothing() {
     let mut window = window(tracking(), [1920.0, 1080.0]);
     click(&mut window, "Filter");
-    window.get_by_label_contains("There are no streamlines to weigh");
-    click(&mut window, "Keep the live ones");
+    window.get_by_label_contains("There are no streamlines to fit");
+    click(&mut window, "Keep the live streamlines");
     let document = &window.state().state.document;
     assert_eq!(document.filtered().map(|(_, lines)| lines.len()), Some(450));
     assert!(
         window
-            .query_by_label_contains("no streamlines to weigh")
+            .query_by_label_contains("no streamlines to fit")
             .is_none()
     );
     // A small window says as much.

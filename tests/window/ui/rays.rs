@@ -442,7 +442,7 @@ fn best() {
     window.run();
     type_over(&mut window, "5.5");
     assert_eq!(kept(&window), 6);
-    window.get_by_label_contains("takes whole numbers only: 6 was used");
+    window.get_by_label_contains("takes only whole numbers: 6 was used");
     // Setting the controls back leaves the cut, which is none of them.
     change(&mut window, |r| r.params.walk.step_mm = 0.3);
     click(&mut window, "Reset to defaults");

@@ -323,7 +323,7 @@ fn covered() {
         ("Timing", "Not known"),
         ("Fibres", "Streamline density"),
         ("Fibres", "Cylinders"),
-        ("Mask", "wherever they run"),
+        ("Mask", "all voxels with streamlines"),
     ];
     let mut stored = 0;
     for size in SIZES {

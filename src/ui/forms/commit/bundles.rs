@@ -35,8 +35,8 @@ fn columns(inner: Rect) -> [Rect; 3] {
     })
 }
 
-const SUM: &str = "Over the streamlines above the cut. Σ w × mm: sum of weight × length in mm, what the bundle \
-                   explains as a whole";
+const SUM: &str = "Sums over the streamlines above the cut. Σ w × mm: sum of weight × length in mm, which the \
+                   whole bundle explains";
 
 pub fn show(
     ui: &mut Ui,
@@ -219,7 +219,7 @@ fn one(
             return;
         }
         (Of::Group(_), true) => "Click to show all streamlines again",
-        (Of::Group(_), false) => "Click: this bundle alone",
+        (Of::Group(_), false) => "Click to show this bundle alone",
         (Of::Apart(ExtraBundle::Region(_), _), _) => {
             "All streamlines that pass the region, of any bundle. Click to select the region"
         }

@@ -101,7 +101,7 @@ fn histogram(
 ) {
     let zero = all.saturating_sub(weighed.sorted.len());
     let fact = format!("weight 0: {}", count(zero as u64));
-    let help = "Share of the b = 0 signal that a streamline explains per mm of its length in a voxel. The split \
+    let help = "Fraction of the b = 0 signal that a streamline explains per mm of its length in a voxel. The split \
                 between near-duplicates is arbitrary: trust sums over bundles";
     panels::caption(ui, "Weight, log scale", &fact).on_hover_text(help);
     if weighed.sorted.is_empty() {
@@ -154,7 +154,7 @@ fn shown(
         Shown::Difference => all - kept,
     };
     if let Some(seen) = narrowed(state, layer, requested) {
-        let text = "of these are shown: regions or another filter hide the rest";
+        let text = "of these are shown: regions or another filter hide the others";
         rows::hint(ui, &format!("{} {text}", count(seen as u64)));
     }
     let (rect, _) = ui.allocate_exact_size(
@@ -200,7 +200,7 @@ fn map_row(ui: &mut Ui, state: &State, layer: &Layer, actions: &mut Vec<Action>)
     let text: Vec<&str> = std::iter::once("Off")
         .chain(maps.iter().map(WeightMap::short))
         .collect();
-    let help = "Shares of the signal that fibres (IC), the water around them (EC) and free water (ISO) explain, or \
+    let help = "Fractions of the signal that fibres (IC), the water around them (EC) and free water (ISO) explain, or \
                 what is left unexplained (RMSE)";
     let columns = Columns::allocate(ui);
     slider::label(ui, columns.label, "Map", help);
@@ -270,7 +270,7 @@ fn figures(ui: &mut Ui, weighed: &Weighed, memory: &mut Memory) {
         ("Ended by", ended.to_owned()),
         ("Segments", count(f.segments)),
         ("Voxels", count(f.voxels)),
-        ("Samples a voxel", count(f.samples)),
+        ("Samples per voxel", count(f.samples)),
     ];
     for (name, value) in readings {
         rows::reading(ui, name, &value);

@@ -54,7 +54,7 @@ pub fn show(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<A
         let text = if state.session.jobs.iter().any(busy) {
             "Solving…"
         } else {
-            "The pathway appears here as soon as there are a seed and a target"
+            "The pathway appears here once there are a seed and a target"
         };
         rows::hint(ui, text);
     }
@@ -96,7 +96,7 @@ fn head(ui: &mut Ui) {
     let size_wanted = vec2(ui.available_width(), 20.0);
     let (rect, response) = ui.allocate_exact_size(size_wanted, Sense::hover());
     response.on_hover_text(
-        "Volume of the part that joins the ends, else of all · length and cost E* of the cheapest path",
+        "Volume of the part that joins the ends, or of all voxels · length and cost E* of the cheapest path",
     );
     let inner = paint::inset(rect, space::INSET, space::INSET);
     let font = theme::regular(size::CAPTION);

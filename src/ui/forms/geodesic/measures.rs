@@ -19,9 +19,9 @@ use egui::{Color32, Rect, Ui, vec2};
 
 /// What the measure is, on hover.
 const CM: &str = "Length of a ray divided by its length in the metric of the inverse tensors, whose \
-    unit is the mean diffusivity over the whole mask, CSF included. Rays that follow fibres have \
-    more than others: through plain tensors (α = 1) mostly less than 1 in white matter, through sharpened \
-    ones several. Compare rays with each other";
+    unit is the mean diffusivity over the whole mask, CSF included. Rays along fibres score higher than others: \
+    with plain tensors (α = 1) mostly below 1 in white matter, with sharpened ones several units. \
+    Compare rays with each other";
 
 /// Why there are none, with one way out.
 pub fn nothing(
@@ -197,7 +197,7 @@ fn keep(ui: &mut Ui, now: &Rays, live: &RayResult, kept: usize) -> Option<(Cut, 
     };
     let text = field::value(ui, columns.field, name, &shown, unit)?;
     let Some(number) = format::parse(&text) else {
-        let sentence = format!("{name}: \"{}\" is no number", text.trim());
+        let sentence = format!("{name}: \"{}\" is not a number", text.trim());
         notice::say(ui, columns.field, sentence);
         return None;
     };

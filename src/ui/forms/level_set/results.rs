@@ -47,7 +47,7 @@ pub fn show(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<A
     let fact = format!("{now} at step {}", count(live.step));
     rows::dimmed(ui, stale, |ui| {
         panels::caption(ui, "Volume of whole voxels", &fact).on_hover_text(
-            "Voxels whose middle is inside. The volume above is that within the surface itself",
+            "Voxels whose centre is inside. The volume above is that inside the surface itself",
         );
     });
     ui.add_space(4.0);
@@ -189,7 +189,7 @@ fn reference(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
     };
     let reference = document.segment.reference.and_then(|id| document.layer(id));
     let shown = reference.map_or("none", |l| &l.name);
-    let help = "A mask to compare with: Dice, sensitivity, distances of the borders";
+    let help = "Mask to compare with: Dice, sensitivity, distances between the borders";
     let chosen = select_row(ui, "Reference", help, shown, |ui| {
         let mut chosen = None;
         if menu::Item::new("none").chosen(reference.is_none()).show(ui) {
@@ -286,7 +286,7 @@ fn spheres(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<Ac
         let placed = state.session.segment.live.as_ref();
         let placed = placed.and_then(|live| live.placed.iter().find(|(n, _)| n == number));
         let back =
-            placed.map(|(_, step)| format!("Take back: the surface of step {}", count(*step)));
+            placed.map(|(_, step)| format!("Undo: back to the surface of step {}", count(*step)));
         let mut take = IconButton::new(icons::CLOSE, "Take back").side(22.0);
         if let Some(back) = &back {
             take = take.hint(back);

@@ -100,7 +100,7 @@ fn contrast(state: &State) -> f32 {
 fn layer(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
     let document = &state.document;
     let now = document.segment.layer.and_then(|id| document.layer(id));
-    let help = "Another image whose values are a speed: FA, a cost, a probability";
+    let help = "Another image whose values act as a speed: FA, a cost, a probability";
     let shown = now.map_or("none", |l| &l.name);
     let chosen = select_row(ui, "Speed from image", help, shown, |ui| {
         let mut chosen = None;
@@ -130,11 +130,11 @@ fn painted(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
     let rows = [
         (
             "Grow in",
-            "A region that draws the surface outwards: paint one with B",
+            "Region that draws the surface outwards: paint one with B",
         ),
         (
             "Keep out of",
-            "A region that the surface is kept out of: paint one with B",
+            "Region that keeps the surface out: paint one with B",
         ),
     ];
     for (which, (name, help)) in rows.into_iter().enumerate() {
@@ -206,7 +206,7 @@ fn display(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
             phase,
         ));
     }
-    let help = "How far from the cut of the image's volume the surface is seen";
+    let help = "Distance from the cut of the image at which the surface fades out";
     if let Some((fade_mm, phase)) = fade_row(ui, "Surface fades", help, settings.fade_mm) {
         chosen = Some((
             SegmentSettings {

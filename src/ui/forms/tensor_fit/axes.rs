@@ -53,7 +53,7 @@ pub fn show(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<A
     };
     let button = Button::plain(word)
         .disabled(why)
-        .hint("Tracks the whole brain with all 24 ways to exchange and flip the axes of the table");
+        .hint("Tracks the whole brain with all 24 ways to swap and flip the axes of the table");
     let left = space::INSET + 24.0;
     let at = ui.cursor().min + vec2(left, 6.0);
     let place = Rect::from_min_size(at, vec2(button.width(ui), space::BUTTON));

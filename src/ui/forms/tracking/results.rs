@@ -155,10 +155,7 @@ fn waiting(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
     if let Some(missing) = missing {
         rows::hint(
             ui,
-            &format!(
-                "Live {} appear here as soon as {missing}",
-                what.to_lowercase()
-            ),
+            &format!("Live {} appear here once {missing}", what.to_lowercase()),
         );
     } else if jobs.any(|j| matches!(j.slot, LIVE | FIT | Slot::Load)) {
         rows::hint(ui, doing);
