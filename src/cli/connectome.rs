@@ -71,7 +71,7 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
     let valued = options.value.is_some() || options.image.is_some();
     if options.matrix == Matrix::Value && !valued {
         return Err(Failure::usage(
-            "Nothing says which value the matrix holds: add --value or --image",
+            "The matrix has no value to average: add --value or --image",
         ));
     }
     let outputs = std::iter::once(&options.output).chain(&options.pairs);

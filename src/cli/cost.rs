@@ -318,7 +318,7 @@ fn summary(found: &PathwayResult, set: &Mask, epsilon: f64) -> (Value, String) {
         "No weakest stretch: the path hardly leaves the regions".to_owned(),
         |w| {
             format!(
-                "Weakest {:.0} mm: {:.3} a mm, {:.1} times the mean between the ends, around {:.1}, {:.1}, {:.1}",
+                "Weakest {:.0} mm: {:.3} per mm, {:.1} times the mean between the ends, around {:.1}, {:.1}, {:.1}",
                 w.length_mm,
                 w.cost_per_mm,
                 w.times_mean(),
@@ -329,7 +329,7 @@ fn summary(found: &PathwayResult, set: &Mask, epsilon: f64) -> (Value, String) {
         },
     );
     let text = format!(
-        "Least cost {:.3}; the path takes {length_mm:.1} mm, {rate:.3} a mm\n{stretch}\n\
+        "Least cost {:.3}; the path is {length_mm:.1} mm long, {rate:.3} per mm\n{stretch}\n\
          Pathway at ε = {}: {}, {:.2} ml; joined from ε = {:.4}\n",
         pathway.least,
         number(epsilon),

@@ -54,7 +54,7 @@ impl Options {
                     io::Opened::Volume(volume, _) => Some(volume.grid),
                     io::Opened::Tractogram(..) => {
                         return Err(Failure::new(format!(
-                            "Found no image as template, expected one; name the image whose grid is meant: {}",
+                            "Found no image as template, expected one; name the image whose grid to use: {}",
                             path.display()
                         )));
                     }

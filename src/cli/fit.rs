@@ -74,7 +74,7 @@ fn made(map: FitMap, fitted: &Fitted) -> Result<Map, Failure> {
 /// The keys as values of an option, which `--help` lists.
 fn map_keys() -> impl TypedValueParser<Value = FitMap> {
     let known = PossibleValuesParser::new(FitMap::KEYS);
-    known.try_map(|key| FitMap::from_key(&key).ok_or("this is the name of no map"))
+    known.try_map(|key| FitMap::from_key(&key).ok_or("there is no map of this name"))
 }
 
 pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {

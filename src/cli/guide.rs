@@ -65,7 +65,7 @@ fn search(text: &str) -> Result<Report, Failure> {
     let found = guide::search(text);
     if found.is_empty() {
         return Err(Failure::new(format!(
-            "No section of the guide holds all of these words; search for fewer: {text}"
+            "No section of the guide contains all of these words; search for fewer: {text}"
         )));
     }
     let lines = found.iter().map(|m| {

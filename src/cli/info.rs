@@ -77,7 +77,7 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
             let _ = writeln!(text, "  differs     {}", one_line(sentence));
         }
         if found.is_empty() {
-            text += "  compared    no sign found that these files lie in different spaces\n";
+            text += "  compared    no disagreement found between the spaces of these files\n";
         }
     }
     let inside: Vec<Value> = inside

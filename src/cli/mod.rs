@@ -205,11 +205,10 @@ pub fn check_letters(mut text: impl Iterator<Item = OsString>) -> Result<(), Fai
     match text.find(|word| word.is_empty() || word.to_str().is_none()) {
         None => Ok(()),
         Some(word) if word.is_empty() => Err(Failure::usage(
-            "Found an empty word on the command line, expected a name or a value; look for a variable of the shell \
-             that holds nothing",
+            "Found an empty word on the command line, expected a name or a value; look for an empty shell variable",
         )),
         Some(word) => Err(Failure::usage(format!(
-            "This name holds bytes that are no letters (UTF-8), rename the file: {}",
+            "The file name is not valid UTF-8; rename the file: {}",
             word.to_string_lossy()
         ))),
     }

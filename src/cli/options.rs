@@ -324,7 +324,7 @@ impl ScanOptions {
         };
         let seed = seed.parse().map_err(|_| {
             Failure::usage(format!(
-                "\"{}\" is no built-in head: expected phantom:SEED, as in phantom:1",
+                "\"{}\" is not a built-in head: expected phantom:SEED, as in phantom:1",
                 self.scan
             ))
         })?;
@@ -496,8 +496,7 @@ impl FitOptions {
         } = *fitted;
         if let Some(unit) = fit.other_unit {
             note!(
-                "The tensors are read as {unit}, since in mm²/s no tissue has their \
-                 size: {}",
+                "The tensors are read as {unit}, since no tissue has such values in mm²/s: {}",
                 self.scan.scan
             );
         }

@@ -60,7 +60,7 @@ pub struct Options {
 pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
     if options.image.is_empty() && options.value.is_empty() {
         return Err(Failure::usage(
-            "Nothing says what to look at along the bundle: add --image or --value",
+            "There is nothing to sample along the bundle: add --image or --value",
         ));
     }
     must_be_csv(&options.output)?;

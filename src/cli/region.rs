@@ -108,7 +108,7 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
     let source = options.threshold.is_some() || options.fill.is_some() || !options.label.is_empty();
     if !source && options.union.is_empty() {
         return Err(Failure::usage(
-            "Nothing says which voxels: add --threshold, --label, --fill or --union",
+            "The region has no source of voxels: add --threshold, --label, --fill or --union",
         ));
     }
     runner.may_make(&options.out)?;

@@ -216,7 +216,7 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
     if let Some(mm) = options.mosaic {
         let pane = options.view.pane().filter(|p| *p != Pane::Scene);
         let pane = pane.ok_or_else(|| {
-            Failure::usage("A mosaic is of slices: add --view axial, sagittal or coronal")
+            Failure::usage("A mosaic shows slices: add --view axial, sagittal or coronal")
         })?;
         window.act(Action::SetLayout(Layout::Mosaic))?;
         window.act(Action::SetMosaic(pane, mm))?;
@@ -228,7 +228,7 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
             let tenths = |v: f64| number((10.0 * v).round() / 10.0);
             let [at, moved] = [at, moved].map(|p| p.to_array().map(tenths).join(", "));
             warning!(
-                "The point {at} lies outside of what is open; the crosshair is at {moved}, where it ends"
+                "The point {at} lies outside the open data; the crosshair is at {moved}, at their edge"
             );
         }
     }

@@ -174,7 +174,7 @@ fn kept(
         }
     }
     let mut one = |id: u64, name: &str, made: Result<Arc<Made>, String>| {
-        let made = made.map_err(|why| format!("{name} cannot be made again: {why}"))?;
+        let made = made.map_err(|why| format!("{name} cannot be recomputed: {why}"))?;
         let remake = Remake {
             edits: steps(id)?,
             ..remake(document, id, name, &made)?
@@ -182,7 +182,7 @@ fn kept(
         let request = SessionRequest::Remake(Box::new(remake));
         let output = window.run(request).map_err(|f| f.sentence)?;
         let SessionOutput::Remade { tractogram, .. } = output else {
-            return Err(format!("{name} was not made again"));
+            return Err(format!("{name} was not recomputed"));
         };
         let again = Again::Curves(&tractogram);
         let command = document
@@ -350,7 +350,7 @@ fn segments(window: &mut Headless) -> Outcomes {
     }
     let absent = document.absent.iter().map(|a| &a.layer);
     for l in absent.filter(|l| l.weights.is_some()) {
-        let why = "were not fitted again: the streamlines are not here";
+        let why = "were not fitted again: the streamlines are missing";
         let of = format!("{}, weights", saved::result_name(l.id));
         all.push((of, Err(format!("Weights of {} {why}", l.name))));
     }
@@ -476,7 +476,7 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
     }
     let then = &read.computed_on;
     text += &format!(
-        "Saved by {} on {then}, made again on {here}\n",
+        "Saved by {} on {then}, recomputed on {here}\n",
         read.program
     );
     let value = json!({
@@ -491,12 +491,12 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
     runner.report(&value, &text);
     match (bad, results.len()) {
         (_, 0) => Err(Failure::new(format!(
-            "The session holds no result to make again: {}",
+            "The session holds no result to recompute: {}",
             read.path.display()
         ))),
         (0, _) => Ok(()),
         (bad, all) => Err(Failure::new(format!(
-            "{bad} of {all} results are not what they were; look in the report for the reason of each: {}",
+            "{bad} of {all} results differ or could not be recomputed; see the report for the reasons: {}",
             read.path.display()
         ))),
     }
@@ -550,7 +550,7 @@ fn results(window: &mut Headless, read: &ReadSession) -> Vec<Result<Replayed, St
             let why = own.or_else(|| saved::unopened(&document));
             let why = why.map_or(String::new(), |why| format!(": {why}"));
             let name = called(&document, &sum.of);
-            format!("{name} could not be made again{why}")
+            format!("{name} could not be recomputed{why}")
         })
         .collect();
     let results = results.into_iter().map(|(_, result)| result);

@@ -153,7 +153,7 @@ impl Options {
                 return Ok((target, tolerance));
             }
             return Err(Failure::usage(
-                "Nothing says what is looked for: add --probe, or --target and --tolerance",
+                "The segmentation has no target: add --probe, or --target and --tolerance",
             ));
         }
         let mut voxels: Vec<usize> = Vec::new();
@@ -218,7 +218,7 @@ impl Options {
                 radius_mm: *radius_mm,
             }),
             other => Err(Failure::usage(format!(
-                "Found {other}, expected sphere:x,y,z,radius; begin with a mask by --mask"
+                "Found {other}, expected sphere:x,y,z,radius; start with a mask by --mask"
             ))),
         };
         let added = self.add.iter().map(|s| sphere(s, true));
@@ -263,8 +263,8 @@ fn read(path: &Path) -> Result<SegmentScript, Failure> {
     })?;
     if !unknown.is_empty() {
         warning!(
-            "The script has members that this version does not know, which change nothing here ({}); look for \
-             slips in their names, or use the version that wrote them: {}",
+            "The script has members that this version does not know, which it ignores ({}); check their names, \
+                   or use the version that wrote them: {}",
             unknown.join(", "),
             path.display()
         );
@@ -300,7 +300,7 @@ fn start(script: &SegmentScript, image: &Volume, runner: &Runner) -> Result<Star
 pub(super) fn again(document: &Document, made: &segment::Segmented) -> Result<Segment, String> {
     let control = crate::compute::Control::new();
     let image = |id: LayerId| document.layer(id).and_then(|l| l.content.volume()).cloned();
-    let gone = || "its image is not here".to_owned();
+    let gone = || "its image is missing".to_owned();
     let (volume, frame) = (image(made.image.layer).ok_or_else(gone)?, made.frame);
     if frame >= volume.frames {
         return Err(gone());

@@ -225,7 +225,7 @@ impl Options {
 pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
     if !options.selects() {
         return Err(Failure::usage(
-            "Nothing says which streamlines to keep: add a region, --group, --length, --value, --image, --stop or --number",
+            "There is no selection rule: add a region, --group, --length, --value, --image, --stop or --number",
         ));
     }
     must_be_streamlines(&options.output)?;

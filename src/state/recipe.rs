@@ -361,7 +361,7 @@ impl Recipe {
             Self::NoCommand { region } => Some(format!(
                 "There is no command for these streamlines, since the region \"{region}\" is a mask \
                  without a file: export that region as a mask first, or save the session, whose command \
-                 makes all of it again"
+                        recomputes all of it"
             )),
             Self::Segment(made) => made.no_command(),
             Self::Commit(made) => made.no_command(),
@@ -370,7 +370,7 @@ impl Recipe {
             Self::Edited { of, steps } => of.no_command().or_else(|| {
                 steps.contains(&None).then(|| {
                     "There is no command for these streamlines, since some were chosen by hand or in a \
-                     region without a file: save the session, whose command makes all of it again"
+                     region without a file: save the session, whose command recomputes all of it"
                         .to_owned()
                 })
             }),

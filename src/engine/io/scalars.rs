@@ -356,7 +356,7 @@ fn points(
         }
     }
     if next().is_some_and(|v| !v.is_infinite()) {
-        return Err("it goes on behind the last streamline".to_owned());
+        return Err("it continues after the last streamline".to_owned());
     }
     Ok((info.property("name").map(str::to_owned), values))
 }

@@ -132,7 +132,7 @@ impl State {
 }
 
 impl Document {
-    /// `moved by hand: 1.0 mm right, turned −27.9°`; nothing of a layer that lies where its file says.
+    /// `moved by hand: 1.0 mm right, turned −27.9°`; nothing of a layer that is at the position of its file.
     pub fn moved_words(&self, id: LayerId) -> Option<String> {
         let moved = self.moved(id)?;
         let how = match moved.how {

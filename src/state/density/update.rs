@@ -97,7 +97,7 @@ pub fn done(state: &mut State, mapped: Mapped) {
     let Some(source) = state.document.layer(of).cloned() else {
         state.session.notify(
             Severity::Information,
-            "The streamlines were deleted while they were mapped, so the map was dropped",
+            "Map discarded because its streamlines were deleted meanwhile",
         );
         return;
     };

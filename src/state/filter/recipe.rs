@@ -34,7 +34,7 @@ impl CommitRecipe {
         if let Some(what) = &self.unfiled {
             return Some(format!(
                 "There is no command for these weights, since \"{what}\" is in no file: export that first, \
-                 or save the session, whose command makes all of it again"
+                 or save the session, whose command recomputes all of it"
             ));
         }
         self.of.no_command()

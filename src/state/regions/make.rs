@@ -18,7 +18,7 @@ use std::sync::Arc;
 /// Begins to make a region, or goes on with other values.
 pub fn set(state: &mut State, source: Source, phase: Phase, effects: &mut Vec<Effect>) {
     if matches!(source, Source::Fill { erase: true, .. }) && drawn(state).is_none() {
-        "Select a drawn region to remove voxels from it".clone_into(&mut state.session.status);
+        "Select a drawn region to erase from".clone_into(&mut state.session.status);
         return;
     }
     let same_kind = |a: &Source, b: &Source| match (a, b) {

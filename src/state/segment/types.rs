@@ -219,7 +219,7 @@ pub enum SegmentAction {
 }
 
 const NO_IMAGE: &str = "There is no image of numbers: open one";
-const NO_TARGET: &str = "Hold P and drag over what you look for, or set T";
+const NO_TARGET: &str = "Hold P and drag over the structure, or set T";
 const NO_SPHERE: &str = "Press A, then click inside the structure";
 /// All that a surface may wait for.
 pub const CANNOT_SEGMENT: [&str; 3] = [NO_IMAGE, NO_TARGET, NO_SPHERE];

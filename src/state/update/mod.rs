@@ -417,8 +417,7 @@ fn open(state: &mut State, paths: Vec<PathBuf>, effects: &mut Vec<Effect>) {
     if let Some(session) = sessions.pop() {
         if !(sessions.is_empty() && paths.is_empty()) {
             let sentence = format!(
-                "A session takes the place of everything, so only this one is opened; open the other \
-                 files after it: {}",
+                "A session replaces everything, so only the session is opened; open the other files afterwards: {}",
                 session.display()
             );
             state.session.notify(Severity::Information, sentence);
@@ -580,7 +579,7 @@ fn copy_command(state: &mut State, recipe: &Recipe, effects: &mut Vec<Effect>) {
         }
         (Some(_), Some(file)) => {
             effects.push(Effect::CopyText(super::recipe::replay(file)));
-            "Command copied: it makes all results of the session again"
+            "Command copied: it recomputes all results of the session"
                 .clone_into(&mut state.session.status);
         }
         (Some(sentence), None) => state.session.notify(Severity::Information, sentence),

@@ -502,7 +502,7 @@ fn results() {
     carry_out::<FitWeights>(&mut window);
     window.get_by_label_contains("Without CST L RMSE");
     let all = names(&window.state().state, "filter");
-    for name in ["Filter: run", "Filter: export weights, one a line…"] {
+    for name in ["Filter: run", "Filter: export weights (text)…"] {
         assert!(all.iter().any(|n| n == name), "{all:?}");
     }
     let what = FilterFile::Kept;

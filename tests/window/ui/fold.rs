@@ -133,12 +133,12 @@ fn first_page() {
     state.session.jobs.push(JobHandle {
         slot: Slot::Load,
         ticket: 1,
-        label: "Making the demo head".to_owned(),
+        label: "Building the demo head".to_owned(),
         control,
         started: start_of_old_job(Duration::from_secs(1)),
     });
     let mut page = window(state, SIZE);
-    let shown = page.get_by_role_and_label(egui::Role::ProgressIndicator, "Making the demo head");
+    let shown = page.get_by_role_and_label(egui::Role::ProgressIndicator, "Building the demo head");
     let shown = shown.rect();
     let cards = page.get_by_label("Start the guide").rect();
     assert!(shown.bottom() < cards.top(), "{shown:?}");

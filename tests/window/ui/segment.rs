@@ -84,7 +84,7 @@ pub(super) fn place(window: &mut Window) {
 
 fn run() {
     let mut window = segmenting();
-    window.get_by_label_contains("Hold P and drag over what you look for");
+    window.get_by_label_contains("Hold P and drag over the structure");
     field(&mut window, "Target T", "0.5");
     assert!(window.state().state.document.segment.settings.told);
     window.get_by_label_contains("Press A, then click inside the structure");

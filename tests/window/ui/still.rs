@@ -449,7 +449,7 @@ fn stopped() {
     assert_eq!(brightest(&window, "Weight"), 255);
     set(&mut state, Ended::Iterations, 0);
     let window = super::window(state.clone(), SIZES[1]);
-    window.get_by_label("Not converged after 1 iteration, the most allowed");
+    window.get_by_label("Not converged after 1 iteration, the limit");
     set(&mut state, Ended::Iterations, 8);
     let window = super::window(state.clone(), SIZES[1]);
     window.get_by_label("Not converged after 9 iterations; a run has at most 1");

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 pub struct Params {
     /// Where the moving image begins: a move in world space, mm.
     pub from: DAffine3,
-    /// Begin from other places, too.
+    /// Also start from other positions.
     pub wide: bool,
 }
 
@@ -27,7 +27,7 @@ impl Parameters for Params {
         default_text: DefaultText::Omitted,
         ..Param::new(
             "near",
-            "Begin from other places, too",
+            "Also start from other positions",
             Kind::Switch(Switch {
                 flag: false,
                 labels: None,

@@ -267,7 +267,7 @@ impl Parameters for Params {
         Param {
             value_name: "FA|off",
             help: "Stop below this FA, or off",
-            hint: "Stops a path where the tensor has little direction",
+            hint: "Stops a path where the anisotropy is low",
             default_text: DefaultText::Listed,
             ..Param::new(
                 "fa",
@@ -393,7 +393,7 @@ impl Parameters for Params {
         Param {
             value_name: "TARGETS",
             help: "Whether one target is enough or all must be reached",
-            hint: "Any: it ends in the first target it meets. All: it has to meet every one and is not cut",
+            hint: "Any: it ends in the first target it meets. All: it must meet every one and is not cut",
             default_text: DefaultText::Omitted,
             ..Param::new(
                 "targets",
@@ -417,7 +417,7 @@ impl Parameters for Params {
         Param {
             value_name: "INCLUDES",
             help: "Whether one include region is enough or all must be passed",
-            hint: "Any: one of the include regions is enough. All: it has to pass through every one",
+            hint: "Any: one of the include regions is enough. All: it must pass through every one",
             default_text: DefaultText::Omitted,
             ..Param::new(
                 "includes",
@@ -491,7 +491,7 @@ impl Parameters for Params {
         },
         Param {
             help: "Follow only one direction from each seed (as rays do without --both-ways)",
-            hint: "Paths leave the seed in both senses",
+            hint: "Paths leave the seed in both directions",
             default_text: DefaultText::Omitted,
             ..Param::new(
                 "one-way",

@@ -207,7 +207,7 @@ impl Parameters for Rays {
         },
         Param {
             help: "Do not stop rays that loop in place",
-            hint: "A ray that comes back to where it was ends there",
+            hint: "A ray that returns to an earlier point ends there",
             default_text: DefaultText::Omitted,
             ..Param::new(
                 "no-loop-guard",

@@ -301,7 +301,7 @@ impl Parameters for Params {
             return wrong(
                 format!("a target of {}", self.target),
                 "a grey value",
-                "probe voxels of what you look for",
+                "probe voxels of the structure",
             );
         }
         if let Some(layer) = self.layer
@@ -310,7 +310,7 @@ impl Parameters for Params {
             return wrong(
                 format!("a layer speed from {} to {}", layer.low, layer.high),
                 "two different numbers",
-                "choose the values where the surface shall shrink and grow",
+                "choose the values at which the surface should shrink and grow",
             );
         }
         let layer = self.layer.map_or(0.0, |_| self.layer_weight.abs());
