@@ -82,8 +82,8 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
     let missing = plan.missing();
     if options.strict && !missing.is_empty() {
         return Err(Failure::new(format!(
-            "Nothing was written: with --strict, the output must hold everything in {}, and it would lack this: \
-                   {}; leave out --strict to write the rest",
+            "Nothing was written: with --strict, the output must hold everything in {}, and it would lack \
+             this: {}; leave out --strict to write the rest",
             options.input.display(),
             missing.join("; ")
         )));

@@ -264,7 +264,7 @@ fn read(path: &Path) -> Result<SegmentScript, Failure> {
     if !unknown.is_empty() {
         warning!(
             "The script has members that this version does not know, which it ignores ({}); check their names, \
-                   or use the version that wrote them: {}",
+             or use the version that wrote them: {}",
             unknown.join(", "),
             path.display()
         );

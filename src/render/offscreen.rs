@@ -59,7 +59,7 @@ impl std::fmt::Display for Error {
             } => write!(
                 f,
                 "Found a picture of {width} × {height} pixels, expected at most {most_px} per side on this \
-                       graphics device; choose a smaller size"
+                 graphics device; choose a smaller size"
             ),
             Self::Lost(why) => write!(f, "The graphics device failed while drawing: {why}"),
         }

@@ -283,7 +283,8 @@ fn fit(params: &tensor_fit::Params, mask: Option<String>, citations: &mut Citati
     let mask = mask.unwrap_or_else(|| {
         format!(
             "a brain mask found from the scan (mean images with and without diffusion weighting; the coil's \
-                   shading removed by a quadratic fit to the core given by Otsu's threshold {}; a median filter; voxels above 32 % of the brain's brightness; the largest component with its holes filled)",
+             shading removed by a quadratic fit to the core given by Otsu's threshold {}; a median filter; \
+             voxels above 32 % of the brain's brightness; the largest component with its holes filled)",
             citations.cite(BRAIN_MASK)
         )
     });

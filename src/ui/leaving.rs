@@ -208,7 +208,7 @@ fn stores(state: &State, before: &str) -> Question {
             ),
             _ => format!(
                 "{} holds the recipes of these layers, not their streamlines ({}), which would have to be \
-                       recomputed:",
+                 recomputed:",
                 quit::name(state),
                 summed(&layers)
             ),

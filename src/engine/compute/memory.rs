@@ -189,8 +189,8 @@ pub fn against_limit(f: &mut Formatter<'_>, needed: u64, then: &str) -> std::fmt
         // The limit is the user's own.
         Some(most) => write!(
             f,
-            "needs {needed} of memory, and the limit for the program is {}, of which {} are in use; raise \
-             the limit (--memory, or Settings) or {then}",
+            "needs {needed} of memory, and the limit for the program is {}, of which {} are in use; raise the \
+             limit (--memory, or Settings) or {then}",
             size(most),
             size(held_bytes().map_or(0, |(stored, _)| stored))
         ),

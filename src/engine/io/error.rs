@@ -433,7 +433,7 @@ impl Error {
             }
             Self::Appeared { .. } => f.write_str(
                 "Another program took this name meanwhile, and its file was left unchanged; add --force to \
-                       replace it, or choose another name",
+                 replace it, or choose another name",
             ),
             Self::TooLarge { .. } => f.write_str(
                 "The file is larger than the disk or your limit (ulimit -f) allows and was not written; \
@@ -449,7 +449,7 @@ impl Error {
             Self::Film { why, .. } => write!(
                 f,
                 "The film could not be made ({why}); its pictures were saved, so close other programs, make \
-                       room for temporary files (in {}, or set TMPDIR) and try again",
+                 room for temporary files (in {}, or set TMPDIR) and try again",
                 std::env::temp_dir().display()
             ),
             Self::Scratch { why, .. } => write!(

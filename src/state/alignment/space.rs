@@ -153,7 +153,7 @@ fn reversed(name: &str, grid: &Grid, other: &str, reference: &Grid) -> Option<St
     };
     Some(format!(
         "{name} stores {other}'s voxels in another order ({own}, not {theirs}): correct if both look alike; \
-               otherwise left and right are swapped in one of them"
+         otherwise left and right are swapped in one of them"
     ))
 }
 

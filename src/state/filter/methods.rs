@@ -79,7 +79,7 @@ fn one(state: &State, layer: &Layer, weighed: &Weighed, citations: &mut Citation
     let _ = write!(
         text,
         ", by accelerated proximal gradients {} in {}, until {ended}; {} of them have a non-zero weight (root \
-               mean square error {:.4} over {}).",
+         mean square error {:.4} over {}).",
         citations.cite(PROXIMAL),
         counted(f.iterations as usize, "iteration"),
         count(weighed.sorted.len() as u64),
@@ -112,7 +112,7 @@ fn without(lesion: &VirtualLesion) -> String {
     let [before, after] = lesion.rmse;
     format!(
         " Without {} ({}) and with the other weights fitted again, the root mean square error was {after:.4} \
-               instead of {before:.4}.",
+         instead of {before:.4}.",
         lesion.name,
         counted(lesion.streamlines as usize, "streamline")
     )

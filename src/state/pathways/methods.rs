@@ -91,8 +91,8 @@ fn one(found: &PathwayResult, epsilon: f64, citations: &mut Citations) -> String
     }
     let _ = write!(
         text,
-        ". The pathway holds the voxels whose cost exceeds the minimum ({:.3}) by up to {:.1} %{}: {:.2} ml; the \
-         cheapest path is {:.1} mm long with a mean FA of {:.3}.",
+        ". The pathway holds the voxels whose cost exceeds the minimum ({:.3}) by up to {:.1} %{}: {:.2} ml; \
+         the cheapest path is {:.1} mm long with a mean FA of {:.3}.",
         found.pathway.least,
         epsilon * 100.0,
         match epsilon < found.pathway.joined_from {

@@ -78,8 +78,7 @@ fn one(
     let from: Vec<String> = started.into_iter().chain(spheres).collect();
     let mut text = format!(
         " {name} was segmented in {image} by a level set {} with interactively steered speeds {} in a narrow \
-               band, from {}, \
-         in {}: {}",
+         band, from {}, in {}: {}",
         citations.cite(LEVEL_SETS),
         citations.cite(STEERED),
         from.join(", "),

@@ -65,8 +65,8 @@ impl SegmentRecipe {
         }
         if let Some(what) = &self.unfiled {
             return Some(format!(
-                "There is no command for this segmentation, since \"{what}\" is in no file: export that \
-                 first, or save the session, whose command recomputes all of it"
+                "There is no command for this segmentation, since \"{what}\" is in no file: export that first, \
+                 or save the session, whose command recomputes all of it"
             ));
         }
         let run = &self.script.run;
@@ -78,7 +78,7 @@ impl SegmentRecipe {
         let is_plain = run.events.is_empty() && self.script.layer_volume == 0 && fills;
         (!is_plain).then(|| {
             "There is no short command for a run that was changed on the way: export its script first, which \
-                   arcuate segment repeats"
+             arcuate segment repeats"
                 .to_owned()
         })
     }

@@ -301,7 +301,7 @@ pub fn event(state: &mut State, output: SessionOutput, wall_ms: f64, effects: &m
 }
 
 const COPY_KEPT: &str = "The recovery copy is kept until everything is restored: recompute what is missing, or \
-       remove it, in Layers";
+                         remove it, in Layers";
 
 /// A job of sessions failed or was stopped.
 pub fn failed(state: &mut State, slot: Slot) {

@@ -362,7 +362,7 @@ fn counting(
 ) {
     let text = ["Mean", "Any", "All"];
     let help = "Which value must lie in the range: the mean along the streamline, the value of at least one \
-           point, or of all points";
+                point, or of all points";
     let now = PointStatistic::ALL
         .iter()
         .position(|c| *c == limit.counting);

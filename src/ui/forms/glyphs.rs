@@ -33,7 +33,8 @@ pub fn show(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<A
     let look = state.view.glyphs;
     let mut set = |look: GlyphLook| actions.push(Action::SetGlyphs(look));
     let now = look.shown.then_some(look.shape);
-    let help = "A glyph for each tensor. Superquadrics have edges that distinguish shapes which look alike as ellipsoids";
+    let help = "A glyph for each tensor. Superquadrics have edges that distinguish shapes which look alike as \
+                ellipsoids";
     let word = SHAPES.iter().find(|s| s.1 == now).map_or("", |s| s.0);
     let chosen = select_row(ui, "Glyphs", help, word, |ui| {
         let mut chosen = None;

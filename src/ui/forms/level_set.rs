@@ -236,7 +236,8 @@ fn controls(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<A
         .decimals(decimals)
         .limits(0.0..=10.0 * span)
         .unit(short_unit(layer))
-        .help("Largest difference from T; a sample sets it to a little under half of the contrast to the values just outside, without reaching the background");
+        .help("Largest difference from T; a sample sets it to a little under half of the contrast to the \
+               values just outside, without reaching the background");
         if let Some((tolerance, phase)) = row.value(ui) {
             change(params.target, (tolerance as f32) / scale, phase);
         }

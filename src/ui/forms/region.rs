@@ -184,17 +184,17 @@ fn where_on(state: &State) -> String {
 fn keys(tool: Tool) -> &'static str {
     match tool {
         Tool::Brush => {
-            "Left paints, right erases, on slices and on anything visible in 3-D. B swaps the buttons, \
-             Shift + wheel sets the radius"
+            "Left paints, right erases, on slices and on anything visible in 3-D. B swaps the buttons, Shift + \
+             wheel sets the radius"
         }
         Tool::Fill => {
-            "Click to add connected voxels of similar value; the tolerance still changes them until the \
-             next click. Right-click removes"
+            "Click to add connected voxels of similar value; the tolerance still changes them until the next \
+             click. Right-click removes"
         }
         Tool::Rectangle => "Drag from corner to corner. Right-drag removes",
         _ => {
-            "Click corners, or drag freehand. Enter, a double click or the first corner closes; \
-             Backspace removes the last corner, Esc cancels"
+            "Click corners, or drag freehand. Enter, a double click or the first corner closes; Backspace \
+             removes the last corner, Esc cancels"
         }
     }
 }

@@ -444,7 +444,7 @@ impl Raw {
             0.0 if least_offset > 0 => {
                 warnings.push(format!(
                     "The header does not say where the voxels begin; they were read from byte {least_offset}, \
-                           directly after it"
+                     directly after it"
                 ));
                 least_offset as u64
             }

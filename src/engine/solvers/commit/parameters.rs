@@ -470,8 +470,8 @@ impl Parameters for Params {
             key: "tolerance",
             value_name: "X",
             label: "Stop at change",
-            help: "End the fit when the objective, extrapolated from the last 50 iterations, would fall by less \
-                   than this fraction, or when the optimality (KKT) is below a tenth of it",
+            help: "End the fit when the objective, extrapolated from the last 50 iterations, would fall by \
+                   less than this fraction, or when the optimality (KKT) is below a tenth of it",
             reason: "",
             hint: "",
             default_text: DefaultText::Stated,

@@ -441,7 +441,8 @@ impl Parameters for Params {
         Param {
             value_name: "F,G",
             help: "Tensor deflection (TEND) instead of the principal direction: f is the weight of the \
-                   principal direction, and g the weight of the deflected direction in the rest; each from 0 to 1. Takes Euler steps",
+                   principal direction, and g the weight of the deflected direction in the rest; each from 0 \
+                   to 1. Takes Euler steps",
             default_text: DefaultText::Omitted,
             ..Param::new(
                 "deflect",

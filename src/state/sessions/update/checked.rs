@@ -67,12 +67,12 @@ pub(in crate::state) fn verified(state: &mut State, files: usize, differ: &[(Pat
         let sentence = match standing {
             Standing::Missing(why) => format!(
                 "{why}, so the session cannot tell whether it has changed; make the file readable and open the \
-                       session again: {path}"
+                 session again: {path}"
             ),
             // Names the file beside a scan or streamlines that differs.
             Standing::Changed(why) => format!(
                 "{why}; the window shows the present file: restore the earlier one and open the session again, \
-                       or save the session to keep the new one: {path}"
+                 or save the session to keep the new one: {path}"
             ),
             Standing::Same => continue,
         };

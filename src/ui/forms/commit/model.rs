@@ -148,7 +148,7 @@ fn surround(ui: &mut Ui, params: &Params, default_value: &Params, shells: usize,
     let help = match shells {
         0 | 1 => {
             "Water that diffuses equally in all directions. A single shell cannot separate it from the other \
-                   compartments"
+             compartments"
         }
         _ => "Water that diffuses equally in all directions",
     };

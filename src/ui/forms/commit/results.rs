@@ -101,8 +101,8 @@ fn histogram(
 ) {
     let zero = all.saturating_sub(weighed.sorted.len());
     let fact = format!("weight 0: {}", count(zero as u64));
-    let help = "Fraction of the b = 0 signal that a streamline explains per mm of its length in a voxel. The split \
-                between near-duplicates is arbitrary: trust sums over bundles";
+    let help = "Fraction of the b = 0 signal that a streamline explains per mm of its length in a voxel. The \
+                split between near-duplicates is arbitrary: trust sums over bundles";
     panels::caption(ui, "Weight, log scale", &fact).on_hover_text(help);
     if weighed.sorted.is_empty() {
         return rows::hint(ui, "No streamline explains any of the signal");
@@ -200,8 +200,8 @@ fn map_row(ui: &mut Ui, state: &State, layer: &Layer, actions: &mut Vec<Action>)
     let text: Vec<&str> = std::iter::once("Off")
         .chain(maps.iter().map(WeightMap::short))
         .collect();
-    let help = "Fractions of the signal that fibres (IC), the water around them (EC) and free water (ISO) explain, or \
-                what is left unexplained (RMSE)";
+    let help = "Fractions of the signal that fibres (IC), the water around them (EC) and free water (ISO) \
+                explain, or what is left unexplained (RMSE)";
     let columns = Columns::allocate(ui);
     slider::label(ui, columns.label, "Map", help);
     // Five words need more than the usual room.

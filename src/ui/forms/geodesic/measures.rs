@@ -18,10 +18,10 @@ use crate::ui::{Memory, format, panels};
 use egui::{Color32, Rect, Ui, vec2};
 
 /// What the measure is, on hover.
-const CM: &str = "Length of a ray divided by its length in the metric of the inverse tensors, whose \
-    unit is the mean diffusivity over the whole mask, CSF included. Rays along fibres score higher than others: \
-    with plain tensors (α = 1) mostly below 1 in white matter, with sharpened ones several units. \
-    Compare rays with each other";
+const CM: &str = "Length of a ray divided by its length in the metric of the inverse tensors, whose unit is \
+                  the mean diffusivity over the whole mask, CSF included. Rays along fibres score higher than \
+                  others: with plain tensors (α = 1) mostly below 1 in white matter, with sharpened ones \
+                  several units. Compare rays with each other";
 
 /// Why there are none, with one way out.
 pub fn nothing(

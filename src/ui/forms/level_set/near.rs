@@ -51,7 +51,7 @@ pub fn show(
             Distance::Away { at, .. } => (
                 Some(at),
                 "From the surface to the nearest drawn line, rounded down. Click to move the crosshair to the \
-                       nearest point",
+                 nearest point",
             ),
             Distance::Through { at, .. } => (
                 Some(at),

@@ -62,7 +62,7 @@ pub fn check(state: &State) -> Option<Check> {
     };
     let report = match layout {
         None => "Six volumes without gradients: they are tensors if you choose the order and the axes of their \
-               components"
+                 components"
             .to_owned(),
         Some(layout) => format!("{}: {}", layer.name, layout.words()),
     };

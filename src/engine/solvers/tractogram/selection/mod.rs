@@ -169,7 +169,7 @@ pub fn select(
     if rules.stop.is_some() && !tractogram.is_empty() && !values::has_stops(tractogram) {
         return Err(Error::Input(format!(
             "The streamlines have no stop reasons, expected the values {} and {}; select without --stop, or \
-                   track them with Arcuate",
+             track them with Arcuate",
             NAMED_STOPS[0], NAMED_STOPS[1]
         )));
     }
