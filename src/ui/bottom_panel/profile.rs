@@ -54,7 +54,7 @@ fn settings(ui: &mut Ui, state: &State, lines: &Tractogram, actions: &mut Vec<Ac
         false => settings.along.clone(),
     };
     let names: Vec<String> = now.iter().map(|c| state.column_name(c)).collect();
-    let help = "Values per point, and images sampled along the streamlines; several at a time";
+    let help = "Values per point and images sampled along the streamlines; choose several";
     let chosen = select_row(ui, "Values", help, &names.join(", "), |ui| {
         let mut chosen = None;
         for name in lines.per_point.keys() {

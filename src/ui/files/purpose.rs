@@ -230,7 +230,7 @@ impl PathPurpose {
             },
             Self::Filter(what, _) => match what {
                 FilterFile::Weights => "Export the weights",
-                FilterFile::Kept => "Export the streamlines kept",
+                FilterFile::Kept => "Export the kept streamlines",
                 FilterFile::All => "Export the streamlines with their weights",
                 FilterFile::Map(_) => "Export the map",
             },

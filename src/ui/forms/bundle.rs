@@ -199,7 +199,7 @@ fn filter(
         .sifted(layer.id)
         .is_some_and(|sifted| sifted.kept == 0);
     let off = nothing.then_some("No streamline passes: there is nothing to keep");
-    let keep = Button::plain("Keep what passes");
+    let keep = Button::plain("Keep matching");
     let keep = keep
         .disabled(off)
         .hint("New layer from the streamlines that pass");

@@ -178,11 +178,11 @@ fn guide() {
     assert!(state.document.filter.cut > 0.0);
     assert_eq!(state.session.guide, Some(TourStep::Save));
     // What stays is what is saved.
-    window.get_by_label_contains("Save the streamlines that stay");
+    window.get_by_label_contains("Save the kept streamlines");
     let action = Action::SelectTask(Task::Track);
     update(&mut window.state_mut().state, action);
     window.run();
-    window.get_by_label_contains("Save the streamlines that stay");
+    window.get_by_label_contains("Save the kept streamlines");
     let exports = window.query_all_by_label("Export…");
     let first = exports.min_by(|a, b| a.rect().top().total_cmp(&b.rect().top()));
     first.expect("the guide's own").click();

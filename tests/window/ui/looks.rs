@@ -85,7 +85,7 @@ fn unfold(window: &mut Window) {
     for name in [
         "Tensor fit",
         "Deflection, integrator, seeding",
-        "Why ends stopped",
+        "Stop reasons",
         "Appearance",
         "Colours, outline, contours",
         "Pathways in 3-D",

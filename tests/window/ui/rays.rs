@@ -292,7 +292,7 @@ fn reasons() {
     click(&mut window, &name);
     assert_eq!(window.state().state.view.stop, None);
     // On the bar, by its place.
-    let bar = window.get_by_label("Reasons why ends stopped").rect();
+    let bar = window.get_by_label("Stop reasons of all ends").rect();
     for _ in 0..2 {
         window.hover_at(bar.left_center() + egui::vec2(2.0, 0.0));
         window.run();

@@ -286,7 +286,7 @@ fn leak() {
             assert!(slider.bottom() <= results.rect().top(), "{name} {slider:?}");
         }
         // The views are no part of this window; theirs: views::a leak is shown, and the way back from it.
-        let back = window.get_by_label("Back to before").rect();
+        let back = window.get_by_label("Undo the leak").rect();
         assert!(note.contains_rect(back), "{note:?} {back:?}");
         click_with(&mut window, back.center(), egui::Modifiers::NONE);
         window.run();
@@ -310,7 +310,7 @@ fn leak() {
     state.session.segment.live = Some(Arc::new(calm));
     let window = window(state, [1280.0, 770.0]);
     assert!(window.query_by_label_contains("Possible leak").is_none());
-    assert!(window.query_by_label("Back to before").is_none());
+    assert!(window.query_by_label("Undo the leak").is_none());
     assert_eq!(window.get_by_label("Run").rect(), run);
 }
 

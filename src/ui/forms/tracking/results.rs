@@ -23,7 +23,7 @@ use crate::ui::{Memory, format, panels};
 use egui::{Color32, Rect, Sense, Ui, pos2, vec2};
 use std::sync::Arc;
 
-const STOPS: &str = "Why ends stopped";
+const STOPS: &str = "Stop reasons";
 const LOOK: &str = "Appearance";
 
 pub fn show(
@@ -129,7 +129,7 @@ fn figures(
         if open {
             let chosen = state.view.stop;
             let top = ui.cursor().top();
-            let clicked = charts::stacked(ui, "Reasons why ends stopped", &parts, chosen);
+            let clicked = charts::stacked(ui, "Stop reasons of all ends", &parts, chosen);
             actions.extend(clicked.map(Action::ShowStop));
             // Reasons come and go while a region is dragged.
             const ROOM: f32 = 66.0;
