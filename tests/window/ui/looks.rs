@@ -85,7 +85,7 @@ fn unfold(window: &mut Window) {
     for name in [
         "Tensor fit",
         "Deflection, integrator, seeding",
-        "Stop reasons",
+        "Why tracking stopped",
         "Appearance",
         "Colours, outline, contours",
         "Pathways in 3-D",

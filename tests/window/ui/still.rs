@@ -160,7 +160,7 @@ fn streamlines() {
         for state in &states {
             window.state_mut().state = state.clone();
             window.run();
-            let names = ["Step", "Results", "Stop reasons", "Appearance"];
+            let names = ["Step", "Results", "Why tracking stopped", "Appearance"];
             let there = names.map(|name| place(&window, name));
             let before = *before.get_or_insert(there);
             assert_eq!(there, before, "{size:?}");

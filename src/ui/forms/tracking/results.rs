@@ -23,7 +23,7 @@ use crate::ui::{Memory, format, panels};
 use egui::{Color32, Rect, Sense, Ui, pos2, vec2};
 use std::sync::Arc;
 
-const STOPS: &str = "Stop reasons";
+const STOPS: &str = "Why tracking stopped";
 const LOOK: &str = "Appearance";
 
 pub fn show(
