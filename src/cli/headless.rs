@@ -24,7 +24,7 @@ fn difference(found: &Found) -> String {
     let remedy = match &found.standing {
         Standing::Missing(why) => remedy(why),
         _ => {
-            "put the earlier file back, or open the session in the window, which can go on with this one"
+            "restore the earlier file, or open the session in the window, which can continue with this one"
         }
     };
     let why = found.standing.why().unwrap_or_default();
@@ -35,7 +35,7 @@ fn remedy(missing: &Missing) -> &'static str {
     match missing {
         Missing::Gone | Missing::LeftOut(_) => "name its folder with --look-in",
         Missing::Folder => {
-            "put the file back in place of the folder, or name the folder it is in with --look-in"
+            "restore the file in place of the folder, or name its folder with --look-in"
         }
         Missing::Denied => "ask its owner for permission to read it",
         Missing::Unread(_) => "try again, or name a folder with a copy of it with --look-in",

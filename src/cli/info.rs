@@ -24,8 +24,8 @@ Examples:
   arcuate info phantom:1 --json
   arcuate info study/            (a BIDS folder: what is in it)
 
-Of several files it is said in words where they disagree: a mask half a voxel off, streamlines outside the brain.
-Orientation names the end each voxel axis points to: LAS runs to the patient's left, front and top.";
+If several files disagree, a sentence says how: a mask half a voxel off, streamlines outside the brain. The
+orientation names the direction of each voxel axis: LAS points to the patient's left, front and top.";
 
 #[derive(clap::Args, Debug)]
 #[command(after_help = EXAMPLES)]
@@ -77,7 +77,7 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
             let _ = writeln!(text, "  differs     {}", one_line(sentence));
         }
         if found.is_empty() {
-            text += "  compared    no sign found that these files lie in different spaces\n";
+            text += "  compared    no disagreement found between the spaces of these files\n";
         }
     }
     let inside: Vec<Value> = inside

@@ -42,7 +42,7 @@ pub struct ScanOptions {
     /// Gradient directions, FSL format
     #[arg(long, value_name = "FILE", requires = "bval")]
     pub bvec: Option<PathBuf>,
-    /// Exchange or flip axes of the gradients (FSL's), as `arcuate gradients check` says: y,-x,z
+    /// Swap or flip the axes of the gradients (those of FSL's bvec), as `arcuate gradients check` suggests: y,-x,z
     #[arg(
         long,
         value_name = "AXES",
@@ -57,11 +57,11 @@ pub struct ScanOptions {
 /// How an image of six volumes holds tensors.
 #[derive(clap::Args, Clone, Debug, Default)]
 pub struct TensorOptions {
-    /// The image holds tensors, in this order: fsl (xx xy xz yy yz zz), lower (xx xy yy xz yz zz: NIfTI,
-    /// ANTs, Camino), mrtrix (xx yy zz xy xz yz: ours, too)
+    /// The image holds tensors in this order: fsl (xx xy xz yy yz zz), lower (xx xy yy xz yz zz: NIfTI, ANTs, Camino)
+    /// or mrtrix (xx yy zz xy xz yz: also Arcuate)
     #[arg(long, value_name = "ORDER", requires = "tensor_frame", value_parser = tensor_order)]
     pub tensor_order: Option<TensorOrder>,
-    /// The axes of its tensors: voxel (FSL's bvec axes) or world (MRtrix's and ours)
+    /// Axes of its tensors: voxel (those of FSL's bvec) or world (MRtrix and Arcuate)
     #[arg(long, value_name = "AXES", requires = "tensor_order", value_parser = tensor_frame)]
     pub tensor_frame: Option<TensorFrame>,
 }
@@ -96,18 +96,18 @@ pub struct FitOptions {
 /// Answers of the user where files are silent.
 #[derive(clap::Args, Clone, Debug, Default)]
 pub struct ReadingOptions {
-    /// Axes of VTK and VTP points where the file does not name them (default: ras)
+    /// Axes of VTK and VTP points if the file does not name them (default: ras)
     #[arg(long, value_name = "ras|lps", value_parser = space)]
     pub vtk_space: Option<Space>,
-    /// Names and colours of a label map: FreeSurfer's, ITK-SNAP's, BIDS's or a plain table (default: one
-    /// beside it)
+    /// Names and colours of a label map: a table of FreeSurfer, ITK-SNAP or BIDS, or a plain one (default: one beside
+    /// it)
     #[arg(long, value_name = "FILE")]
     pub colours: Option<PathBuf>,
-    /// Move it: FLIRT's .mat (with --fixed), an affine of ITK or ANTs, or matrix: and 12 numbers, the rows
-    /// in world mm. Nothing is resampled
+    /// Transform it: FLIRT's .mat (with --fixed), an affine of ITK or ANTs, or matrix: and 12 numbers, row by row, in
+    /// world mm. Nothing is resampled
     #[arg(long, value_name = "FILE|matrix:…", allow_hyphen_values = true, value_parser = affine)]
     pub affine: Option<AffineReading>,
-    /// The image that FLIRT aligned to (its -ref)
+    /// Image that FLIRT aligned to (its -ref)
     #[arg(long, value_name = "IMAGE", requires = "affine")]
     pub fixed: Option<PathBuf>,
 }
@@ -324,7 +324,7 @@ impl ScanOptions {
         };
         let seed = seed.parse().map_err(|_| {
             Failure::usage(format!(
-                "\"{}\" is no built-in head: expected phantom:SEED, as in phantom:1",
+                "\"{}\" is not a built-in head: expected phantom:SEED, as in phantom:1",
                 self.scan
             ))
         })?;
@@ -496,8 +496,7 @@ impl FitOptions {
         } = *fitted;
         if let Some(unit) = fit.other_unit {
             note!(
-                "The tensors are read as {unit}, since in mm²/s no tissue has their \
-                 size: {}",
+                "The tensors are read as {unit}, since no tissue has such values in mm²/s: {}",
                 self.scan.scan
             );
         }

@@ -20,16 +20,16 @@ Examples:
 
 Files: dwi.nii.gz with .bval and .bvec, brain_mask, tissue and bundle labels with their names (.txt), on the scan's
 grid; t1, t1_tumour with tumour_core, tumour_rim and tumour_oedema, on an oblique 1 mm grid; fibres.tck, the true
-fibres; truth.json, what was made. All are made up: no person was scanned. With --scan-only: dwi, brain_mask, fibres.tck and
+fibres; truth.json, the ground truth. All are synthetic: no person was scanned. With --scan-only: dwi, brain_mask, fibres.tck and
 truth.json, in a fraction of the time.";
 
 #[derive(clap::Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub struct Options {
-    /// Another seed is another head
+    /// Seed of the head: each seed gives another head
     #[arg(long, default_value = "1", allow_negative_numbers = true, value_parser = whole::<u64>)]
     pub seed: u64,
-    /// Signal of white matter without weighting over the noise's σ, or off
+    /// Unweighted signal of white matter divided by the σ of the noise, or off
     #[arg(long, value_name = "SNR|off", default_value = "30", value_parser = snr)]
     pub snr: Snr,
     /// b in s/mm² and number of directions of each shell
@@ -41,10 +41,10 @@ pub struct Options {
     /// Voxel size of the scan, mm
     #[arg(long, value_name = "MM", default_value = "2", allow_negative_numbers = true, value_parser = positive)]
     pub spacing: f64,
-    /// Only the scan with its gradients, mask and truth: no labels, no T1, no tumour
+    /// Write only the scan with its gradients, mask and truth: no labels, no T1, no tumour
     #[arg(long)]
     pub scan_only: bool,
-    /// Folder for the files; made if missing
+    /// Folder for the files; created if missing
     #[arg(long, value_name = "FOLDER")]
     pub out: PathBuf,
 }

@@ -34,12 +34,12 @@ Examples:
   arcuate render tracts.arcuate --transparent --scale 2 --out figure.png
   arcuate render tracts.arcuate --turntable 120 --film --out turn.png
 
-A scan with gradients is fitted first; --tensor-order is about the first file. Letters, convention and scale bar are drawn as in the window.";
+A scan with gradients is fitted first; --tensor-order refers to the first file. Letters, convention and scale bar are drawn as in the window.";
 
 #[derive(clap::Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub struct Options {
-    /// Scans, images, masks, streamlines, or phantom:SEED; later ones lie above. Or a session alone
+    /// Scans, images, masks, streamlines, or phantom:SEED; later ones lie on top. Or a single session
     #[arg(required = true)]
     pub inputs: Vec<String>,
     #[arg(long, value_enum, default_value = "3d")]
@@ -47,10 +47,10 @@ pub struct Options {
     /// Crosshair, world mm (default: the middle)
     #[arg(long, value_name = "X,Y,Z", value_parser = point, allow_hyphen_values = true)]
     pub at: Option<DVec3>,
-    /// Only this image layer, by its name in the window: DEC, FA, MD, b0, the file's name
+    /// Show only this image layer, by its name in the window: DEC, FA, MD, b0 or the name of the file
     #[arg(long, value_name = "LAYER")]
     pub show: Option<String>,
-    /// Points; each becomes SCALE × SCALE pixels
+    /// Size in points; each becomes SCALE × SCALE pixels
     #[arg(long, value_name = "WxH", default_value = "960x720", value_parser = size)]
     pub size: DVec2,
     #[arg(long, value_name = "1..4", default_value = "1", value_parser = whole_from(1, 4u32))]
@@ -58,16 +58,16 @@ pub struct Options {
     /// Slices of the view in rows, MM mm apart
     #[arg(long, value_name = "MM", value_parser = super::options::positive)]
     pub mosaic: Option<f64>,
-    /// Nothing where nothing is drawn (3-D view)
+    /// Make the background transparent (3-D view)
     #[arg(long)]
     pub transparent: bool,
-    /// This many pictures of a whole turn (3-D view): NAME-001.png and so on
+    /// Write this many pictures of a full turn (3-D view): NAME-001.png and so on
     #[arg(long, value_name = "PICTURES", value_parser = whole_from(2, Turn::MOST_FRAMES))]
     pub turntable: Option<u32>,
-    /// Make NAME.mp4 of the turn as well, by ffmpeg
+    /// Also make NAME.mp4 of the turn, with ffmpeg
     #[arg(long, requires = "turntable")]
     pub film: bool,
-    /// Patient right on screen right
+    /// Show the patient's right on the right of the screen
     #[arg(long)]
     pub neurological: bool,
     #[command(flatten)]
@@ -226,7 +226,7 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
     if let Some(mm) = options.mosaic {
         let pane = options.view.pane().filter(|p| *p != Pane::Scene);
         let pane = pane.ok_or_else(|| {
-            Failure::usage("A mosaic is of slices: add --view axial, sagittal or coronal")
+            Failure::usage("A mosaic shows slices: add --view axial, sagittal or coronal")
         })?;
         window.act(ViewAction::SetLayout(Layout::Mosaic))?;
         window.act(ViewAction::SetMosaic(pane, mm))?;
@@ -238,7 +238,7 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
             let tenths = |v: f64| number((10.0 * v).round() / 10.0);
             let [at, moved] = [at, moved].map(|p| p.to_array().map(tenths).join(", "));
             warning!(
-                "The point {at} lies outside of what is open; the crosshair is at {moved}, where it ends"
+                "The point {at} lies outside the open data; the crosshair is at {moved}, at their edge"
             );
         }
     }

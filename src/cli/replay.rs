@@ -30,25 +30,24 @@ Examples:
   arcuate replay tracts.arcuate
   arcuate replay tracts.arcuate --look-in /data/sub-01 --out again
 
-Opens what the session refers to (every file is read and compared with its checksum), fits the tensors,
-makes the streamlines or rays of its regions and all kept ones again, those of snapshots with the
-parameters of theirs, also masks that were segmented, density maps and weights of streamlines (which explain
-as much to a hundred times the change that ended their fit), and says of each whether it has the same bytes as
-when the session was saved, lies within the tolerance that two backends have
-(the same number within 5 %, and of 64 sampled streamlines 95 % begin, end and are as long within 0.5 mm;
-of 64 sampled tensors as many differ by less than 0.1 %, of 64 sampled costs or values of a map by less than
-0.01 %), or differs. The same program gives the same
-bytes on the same backend with the same vector instructions.
+Opens the files of the session (each is read and compared with its checksum), fits the tensors, and recomputes the
+streamlines or rays of its regions and all kept ones (those of snapshots with the parameters of the snapshot), the
+segmented masks, the density maps and the weights of streamlines (which must explain as much, to a hundred times the
+change that ended their fit). For each result, it reports whether it has the same bytes as when the session was
+saved, lies within the tolerance between two backends, or differs. Within tolerance means: the same number of
+streamlines within 5 %, and the same start, end and length within 0.5 mm for 95 % of 64 sampled streamlines; a
+difference below 0.1 % for 95 % of 64 sampled tensors, and below 0.01 % for 95 % of 64 sampled costs or map values.
+The same program gives the same bytes on the same backend with the same vector instructions.
 
-What a missing file is needed for is not made again; the rest is. Exit code 0: every result was made, and none
-differs.";
+Results that need a missing file are not recomputed; all others are. Exit code 0: every result was recomputed, and
+none differs.";
 
 #[derive(clap::Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub struct Options {
     #[command(flatten)]
     pub from: SessionOptions,
-    /// Write the streamlines that were made here, as TRX; the folder is made if missing
+    /// Write the recomputed streamlines here, as TRX; the folder is created if missing
     #[arg(long, value_name = "FOLDER")]
     pub out: Option<PathBuf>,
 }
@@ -177,7 +176,7 @@ fn kept(
         }
     }
     let mut one = |id: u64, name: &str, made: Result<Arc<Made>, String>| {
-        let made = made.map_err(|why| format!("{name} cannot be made again: {why}"))?;
+        let made = made.map_err(|why| format!("{name} cannot be recomputed: {why}"))?;
         let remake = Remake {
             edits: steps(id)?,
             ..remake(document, id, name, &made)?
@@ -185,7 +184,7 @@ fn kept(
         let request = SessionRequest::Remake(Box::new(remake));
         let output = window.run(request).map_err(|f| f.sentence)?;
         let SessionOutput::Remade { tractogram, .. } = output else {
-            return Err(format!("{name} was not made again"));
+            return Err(format!("{name} was not recomputed"));
         };
         let again = Again::Curves(&tractogram);
         let command = document
@@ -353,7 +352,7 @@ fn segments(window: &mut Headless) -> Outcomes {
     }
     let absent = document.absent.iter().map(|a| &a.layer);
     for l in absent.filter(|l| l.weights.is_some()) {
-        let why = "were not fitted again: the streamlines are not here";
+        let why = "were not fitted again: the streamlines are missing";
         let of = format!("{}, weights", saved::result_name(l.id));
         all.push((of, Err(format!("Weights of {} {why}", l.name))));
     }
@@ -479,7 +478,7 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
     }
     let then = &read.computed_on;
     text += &format!(
-        "Saved by {} on {then}, made again on {here}\n",
+        "Saved by {} on {then}, recomputed on {here}\n",
         read.program
     );
     let value = json!({
@@ -494,12 +493,12 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
     runner.report(&value, &text);
     match (bad, results.len()) {
         (_, 0) => Err(Failure::new(format!(
-            "The session holds no result to make again: {}",
+            "The session holds no result to recompute: {}",
             read.path.display()
         ))),
         (0, _) => Ok(()),
         (bad, all) => Err(Failure::new(format!(
-            "{bad} of {all} results are not what they were; look in the report for the reason of each: {}",
+            "{bad} of {all} results differ or could not be recomputed; see the report for the reasons: {}",
             read.path.display()
         ))),
     }
@@ -553,7 +552,7 @@ fn results(window: &mut Headless, read: &ReadSession) -> Vec<Result<Replayed, St
             let why = own.or_else(|| saved::unopened(&document));
             let why = why.map_or(String::new(), |why| format!(": {why}"));
             let name = called(&document, &sum.of);
-            format!("{name} could not be made again{why}")
+            format!("{name} could not be recomputed{why}")
         })
         .collect();
     let results = results.into_iter().map(|(_, result)| result);

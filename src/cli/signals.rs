@@ -49,9 +49,7 @@ fn end(signal: i32) {
         // Clears a progress bar.
         let _ = std::io::stderr().write_all(b"\r\x1b[K");
     }
-    let sentence = format!(
-        "{by}: files that were not finished are removed, those that were there before are as they were"
-    );
+    let sentence = format!("{by}: unfinished files were removed, and earlier files are unchanged");
     super::output::end_by_signal(&sentence);
     signal_hook::low_level::exit(128 + signal);
 }

@@ -91,7 +91,7 @@ pub struct CurveOptions<T: Taken<curves::Params>> {
     pub regions: RegionOptions,
     #[command(flatten)]
     pub track: Given<curves::Params, T>,
-    /// Streamline file; its ending says the format: .tck, .trk, .trx, .vtk, .vtp
+    /// Streamline file; its extension sets the format: .tck, .trk, .trx, .vtk, .vtp
     #[arg(long, value_name = "FILE")]
     pub out: PathBuf,
 }

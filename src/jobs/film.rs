@@ -85,7 +85,7 @@ impl NoFfmpeg {
 
     fn error(&self, film: &Path) -> Error {
         let (found, remedy) = self.words();
-        let remedy = format!("{remedy}, or use the pictures, which are there");
+        let remedy = format!("{remedy}, or use the pictures, which were saved");
         Error::Malformed {
             path: film.to_owned(),
             found,
@@ -162,7 +162,7 @@ impl Ffmpeg {
         match crate::io::film::is_whole(&film) {
             Ok(true) => {}
             Ok(false) => {
-                let part = format!("ffmpeg wrote a part of it only{}", said(&complaint));
+                let part = format!("ffmpeg wrote only a part of it{}", said(&complaint));
                 return Err(failed(part));
             }
             Err(e) => return Err(failed(e.kind().to_string())),

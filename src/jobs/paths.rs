@@ -83,7 +83,7 @@ impl fmt::Display for PathError {
         match self {
             Self::FolderToWrite(path) => {
                 let path = path.display();
-                write!(f, "This is a folder, add the name of a file: {path}")
+                write!(f, "This is a folder; add the name of a file: {path}")
             }
             Self::FolderToRead(path) => {
                 write!(f, "This is a folder, expected a file: {}", path.display())
@@ -97,11 +97,14 @@ impl fmt::Display for PathError {
             }
             Self::NoFolder(folder) => write!(f, "There is no folder {}", folder.display()),
             Self::NoFile(path) => {
-                write!(f, "There is no file of this name: {}", path.display())
+                write!(f, "File not found: {}", path.display())
             }
             Self::NotWritable(folder) => {
                 let folder = folder.display();
-                write!(f, "No file can be made in {folder}, choose another folder")
+                write!(
+                    f,
+                    "No file can be created in {folder}; choose another folder"
+                )
             }
         }
     }
@@ -187,7 +190,7 @@ fn unless_cancelled<T: Send + 'static>(
             Err(RecvTimeoutError::Timeout) if control.is_cancelled() => return Ok(None),
             Err(RecvTimeoutError::Timeout) => {}
             Err(RecvTimeoutError::Disconnected) => {
-                let sentence = "The disk gave no answer about this path, try again";
+                let sentence = "The disk did not answer for this path; try again";
                 return Err(sentence.to_owned());
             }
         }

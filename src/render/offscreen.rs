@@ -50,8 +50,7 @@ impl std::fmt::Display for Error {
                 size_px: [width, height],
             } => write!(
                 f,
-                "A picture of {width} × {height} pixels was asked for and {} million is the most; \
-                 choose a smaller size",
+                "Found a picture of {width} × {height} pixels, expected at most {} million; choose a smaller size",
                 MOST_PIXELS / 1_000_000
             ),
             Self::TooLong {
@@ -59,8 +58,8 @@ impl std::fmt::Display for Error {
                 most_px,
             } => write!(
                 f,
-                "A picture of {width} × {height} pixels was asked for and this graphics device \
-                 draws at most {most_px} a side; choose a smaller size"
+                "Found a picture of {width} × {height} pixels, expected at most {most_px} per side on this \
+                 graphics device; choose a smaller size"
             ),
             Self::Lost(why) => write!(f, "The graphics device failed while drawing: {why}"),
         }

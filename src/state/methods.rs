@@ -62,9 +62,9 @@ pub fn methods(state: &State) -> String {
             }
         };
         let raised = match tensors.repaired {
-            0 => "in none of which an eigenvalue was below the least".to_owned(),
+            0 => "in none of which an eigenvalue was below this limit".to_owned(),
             n => format!(
-                "in {} of which an eigenvalue was below the least and was raised to it",
+                "in {} of which an eigenvalue was below this limit and was raised to it",
                 count(n as u64)
             ),
         };
@@ -177,7 +177,7 @@ fn moves(document: &Document, citations: &mut Citations) -> String {
         let far = format!("{shift:.1} mm at its centre and {:.1}°", turn.to_degrees());
         let name = &layer.name;
         let _ = match moved.how {
-            AlignedBy::Hand => write!(text, " \"{name}\" was moved by hand by {far}."),
+            AlignedBy::Hand => write!(text, " \"{name}\" was moved manually by {far}."),
             AlignedBy::File => write!(text, " \"{name}\" was moved by an affine from a file."),
             AlignedBy::Alignment => write!(
                 text,
@@ -201,7 +201,7 @@ fn edits(document: &Document, layer: &Layer, left: usize) -> Option<String> {
     };
     let steps: Vec<String> = steps.iter().map(one).collect();
     Some(format!(
-        " Of these, {} were left, {}.",
+        " Of these, {} were kept, {}.",
         count(left as u64),
         steps.join(", then ")
     ))
@@ -269,10 +269,9 @@ fn fit(params: &tensor_fit::Params, mask: Option<String>, citations: &mut Citati
     let tensors = citations.cite(TENSOR);
     let mask = mask.unwrap_or_else(|| {
         format!(
-            "a brain mask found from the scan (the mean images with and without diffusion weighting, \
-             the coil's shading taken out by a quadratic fit to the core that Otsu's threshold {} \
-             gives, a median filter, voxels above 32 % of the brain's brightness, the largest piece \
-             with its holes filled)",
+            "a brain mask found from the scan (mean images with and without diffusion weighting; the coil's \
+             shading removed by a quadratic fit to the core given by Otsu's threshold {}; a median filter; \
+             voxels above 32 % of the brain's brightness; the largest component with its holes filled)",
             citations.cite(BRAIN_MASK)
         )
     });
@@ -359,7 +358,7 @@ fn curves(
         );
     }
     text += if walk.both_ways {
-        ", to both sides."
+        ", in both directions."
     } else {
         "."
     };

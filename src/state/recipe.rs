@@ -363,9 +363,9 @@ impl Recipe {
     pub fn no_command(&self) -> Option<String> {
         match self {
             Self::NoCommand { region } => Some(format!(
-                "There is no command for these streamlines, since the region \"{region}\" is a mask \
-                 without a file: export that region as a mask first, or save the session, whose command \
-                 makes all of it again"
+                "There is no command for these streamlines, since the region \"{region}\" is a mask without a \
+                 file: export that region as a mask first, or save the session, whose command recomputes all \
+                 of it"
             )),
             Self::Segment(made) => made.no_command(),
             Self::Commit(made) => made.no_command(),
@@ -373,8 +373,8 @@ impl Recipe {
             Self::Density { of, .. } | Self::Moved { of, .. } => of.no_command(),
             Self::Edited { of, steps } => of.no_command().or_else(|| {
                 steps.contains(&None).then(|| {
-                    "There is no command for these streamlines, since some were chosen by hand or in a \
-                     region without a file: save the session, whose command makes all of it again"
+                    "There is no command for these streamlines, since some were chosen by hand or in a region \
+                     without a file: save the session, whose command recomputes all of it"
                         .to_owned()
                 })
             }),

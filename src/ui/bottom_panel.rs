@@ -98,7 +98,7 @@ fn head(
         let open = BundleAction::Open(Some(Drawer::ALL[i]));
         actions.push(Action::Bundle(open));
     }
-    let close = IconButton::new(icons::CLOSE, "Close what is below the views").side(24.0);
+    let close = IconButton::new(icons::CLOSE, "Close the panel below the views").side(24.0);
     if close.show_right(ui, inner).clicked() {
         actions.push(Action::Bundle(BundleAction::Open(None)));
     }
@@ -125,12 +125,9 @@ fn head(
         let above = Place::Above(at.right_top() - vec2(0.0, 12.0));
         memory.files.type_path(purpose, above, &text);
     }
-    let copy = IconButton::new(
-        icons::TERMINAL,
-        "Copy as command, of what is below the views",
-    )
-    .hint("Copy as command")
-    .disabled(!ready);
+    let copy = IconButton::new(icons::TERMINAL, "Copy the panel below the views as command")
+        .hint("Copy as command")
+        .disabled(!ready);
     let place = Rect::from_min_size(at.left_top() - vec2(32.0, 0.0), vec2(26.0, 26.0));
     if copy.show_at(ui, place).clicked() {
         actions.extend(asked_recipe(state, drawer).map(Action::CopyCommand));

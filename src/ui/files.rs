@@ -440,7 +440,7 @@ fn contents(ui: &mut Ui, state: &State, sheet: &mut Sheet, native: bool) -> (Typ
         PathPurpose::Locate { .. }
         | PathPurpose::Absent(..)
         | PathPurpose::Affine { .. }
-        | PathPurpose::Scheme => "Enter takes it",
+        | PathPurpose::Scheme => "Enter chooses it",
         _ => "Enter saves",
     };
     let font = theme::semibold(size::LABEL);
@@ -461,7 +461,7 @@ fn contents(ui: &mut Ui, state: &State, sheet: &mut Sheet, native: bool) -> (Typ
 
     let place = row(ui, space::ROW);
     let hint = match sheet.purpose {
-        PathPurpose::Open => "/folder/dwi.nii.gz; several with ; between",
+        PathPurpose::Open => "/folder/dwi.nii.gz; separate several with ;",
         _ => "/folder/name",
     };
     let mut outcome = field::path(ui, place, "Path", &mut sheet.text, hint, sheet.focus);

@@ -156,9 +156,9 @@ fn drop_zone(ui: &mut Ui, rect: Rect, memory: &mut Memory) {
         p.t1,
     );
     let font = theme::regular(size::LABEL);
-    let first = "NIfTI with bval and bvec beside it. Add masks, other images";
+    let first = "NIfTI with bval and bvec beside it. You can add masks, other";
     paint::centre(painter, line_at(145.0, 16.0), first, font.clone(), p.t2);
-    let second = "and tractograms at any time; or a session";
+    let second = "images, tractograms or a session at any time";
     paint::centre(painter, line_at(161.0, 16.0), second, font, p.t2);
 
     let open = Button::plain("Open…").icon(icons::FOLDER).hint("Ctrl+O");
@@ -203,12 +203,12 @@ fn demo_card(
     let left = rect.left() + 20.0;
     let title = Rect::from_min_size(pos2(left, rect.top() + 20.0), vec2(220.0, 20.0));
     paint::left(painter, title, "Demo head", theme::medium(15.0), v.t1);
-    let text = "Built in, with known wiring. A guide leads from a seed to its pathway and weights in three minutes";
+    let text = "Built in, with known wiring. A three-minute guide leads from a seed to its pathway and weights";
     let at = pos2(left, rect.top() + 46.0);
     let wide = Picture::FROM - 20.0 - GAP;
     paint::paragraph(painter, at, wide, text, theme::regular(size::LABEL), v.t2);
 
-    let busy = loading.then_some("The demo head is being made");
+    let busy = loading.then_some("Building the demo head…");
     let guide = Button::primary("Start the guide")
         .icon(icons::PLAY)
         .disabled(busy);
@@ -282,9 +282,7 @@ fn task_words(task: Task) -> &'static str {
         Task::Track => {
             "Place a seed and a target with the mouse: streamlines and geodesic rays update live"
         }
-        Task::Segment => {
-            "Sample what you look for, drop a sphere in it, and steer the surface that grows"
-        }
+        Task::Segment => "Sample a structure, drop a sphere into it, and steer the growing surface",
         Task::Pathways => "See what every path between two regions costs, and the cheapest pathway",
         Task::Filter => "Fit a weight to each streamline: how much of the signal it explains",
     }

@@ -235,7 +235,7 @@ fn pages(ui: &mut Ui, help: &mut Help) {
                 return;
             }
             if help.found.is_empty() {
-                rows::hint(ui, "No section holds all of these words");
+                rows::hint(ui, "No section contains all of these words");
             }
             let mut chosen = None;
             for (i, found) in help.found.iter().enumerate() {

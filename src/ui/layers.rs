@@ -158,7 +158,7 @@ fn surface_row(ui: &mut Ui, state: &State, live: &SurfaceUpdate, actions: &mut V
     if response.clicked() {
         actions.push(Action::View(ViewAction::SelectTask(Task::Segment)));
     }
-    response.on_hover_text("The surface of the task Segment. Keep as mask makes it stay");
+    response.on_hover_text("The surface of the task Segment. Keep as mask makes it a layer");
 }
 
 /// The result of the present regions; kept only on request.
@@ -278,7 +278,7 @@ fn context_menu(
         for (drawer, text) in [
             (Drawer::Table, "Table of streamlines"),
             (Drawer::Profile, "Profile along them"),
-            (Drawer::Matrix, "What they connect"),
+            (Drawer::Matrix, "Matrix of connections"),
         ] {
             if menu::Item::new(text).icon(icons::PATH).show(ui) {
                 actions.push(Action::Layer(LayerAction::Select(Some(layer.id))));

@@ -203,12 +203,12 @@ fn stores(state: &State, before: &str) -> Question {
         heading: format!("Store large layers {before}?"),
         reason: match layers.len() {
             1 => format!(
-                "{} holds the recipe of this layer, not its streamlines, which would have to be made again:",
+                "{} holds the recipe of this layer, not its streamlines, which would have to be recomputed:",
                 quit::name(state)
             ),
             _ => format!(
                 "{} holds the recipes of these layers, not their streamlines ({}), which would have to be \
-                 made again:",
+                 recomputed:",
                 quit::name(state),
                 summed(&layers)
             ),

@@ -261,7 +261,7 @@ fn list(ui: &mut Ui, rows: &[Entry], palette: &mut Palette, run: &mut Option<usi
     let width = ui.available_width();
     if rows.is_empty() {
         let (rect, _) = ui.allocate_exact_size(vec2(width, ROW), Sense::hover());
-        let text = "Nothing of this name can be done now";
+        let text = "No command of this name is available now";
         let inner = paint::inset(rect, 8.0, 8.0);
         paint::left(ui.painter(), inner, text, theme::regular(size::LABEL), p.t3);
         return;

@@ -208,7 +208,7 @@ fn weighed(state: &State) -> Vec<Reading> {
     let count = format::count(above.len() as u64);
     let sum = format::significant(above.iter().sum());
     vec![
-        reading("Weighed streamlines in voxel", count),
+        reading("Fitted streamlines in voxel", count),
         reading_of(Quantity::Weights, WEIGHTS, sum),
     ]
 }

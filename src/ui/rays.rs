@@ -150,7 +150,7 @@ pub fn nothing_kept(
         && fate(SeedOutcome::TooShort) >= fate(SeedOutcome::MissedTargets)
     {
         let least = format::with_unit(&format::fixed(rays.params.walk.min_length_mm, 0), "mm");
-        let text = format!("0 of {shot}: those that get there are shorter than {least}");
+        let text = format!("0 of {shot}: those that reach it are shorter than {least}");
         return Some((text, Suggestion::ShorterLength));
     }
     let text = none_passed(output, targets, mask);

@@ -29,7 +29,7 @@ fn sentence(left: &RecoverableSession) -> String {
     let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
     let now = now.map_or(0, |d| d.as_secs());
     format!(
-        "Arcuate ended without saving {}: {}, {}, from {}",
+        "Arcuate quit without saving {}: {}, {}, from {}",
         name(left),
         counted(left.layers, "layer"),
         counted(left.regions, "region"),
@@ -106,7 +106,7 @@ pub fn question(ui: &Ui, state: &State, actions: &mut Vec<Action>) {
         leaving::modal(ui, "discard", 400.0, |ui| {
             leaving::heading(ui, &format!("Discard the unsaved work of {}?", name(left)));
             ui.label(format!(
-                "{}. What of it is in no other file cannot be recovered afterwards",
+                "{}. Whatever is in no other file cannot be recovered afterwards",
                 sentence(left)
             ));
             ui.horizontal(|ui| {
@@ -143,7 +143,7 @@ pub fn recipe_only(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
         _ => (summed(&layers), "their streamlines"),
     };
     let text = format!(
-        "The session holds the recipe of {recipe}, not {streamlines}, which would have to be made again: {}",
+        "The session holds the recipe of {recipe}, not {streamlines}, which would have to be recomputed: {}",
         some_of(&sentence, NAMED)
     );
     let note = Note::new(p, Severity::Warning, &text);

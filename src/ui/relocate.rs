@@ -69,14 +69,16 @@ fn contents(
     let open = opening.open_questions();
     let text = match open {
         0 => "",
-        _ => "Anything missing or undecided stays in the session; Layers asks for it",
+        _ => {
+            "Anything missing or undecided stays in the session; you can locate it later in Layers"
+        }
     };
     if !text.is_empty() {
         let text = egui::RichText::new(text).font(theme::regular(size::LABEL));
         ui.label(text.color(p.t2));
     }
     ui.horizontal(|ui| {
-        let busy = searching.then_some("Files are being looked for");
+        let busy = searching.then_some("Looking for files…");
         let all = opening.found();
         if all.len() > 1 {
             let word = format!("Take all {}", format::count(all.len() as u64));
@@ -88,7 +90,7 @@ fn contents(
         let button = match open {
             0 => Button::primary("Open"),
             _ => Button::plain("Choose later")
-                .hint("Opens the session without them; Layers asks for them"),
+                .hint("Opens the session without them; you can locate them later in Layers"),
         };
         if button.disabled(busy).show(ui).clicked() {
             actions.push(Action::Session(SessionAction::OpenAnyway));
@@ -123,7 +125,7 @@ fn row(
     let name = found.entry.name();
     let width = ui.available_width();
     let line = |ui: &mut Ui| ui.allocate_exact_size(vec2(width, 18.0), Sense::hover());
-    let busy = searching.then_some("Files are being looked for");
+    let busy = searching.then_some("Looking for files…");
     ui.scope(|ui| {
         ui.spacing_mut().item_spacing.y = 4.0;
         let (rect, response) = line(ui);

@@ -65,7 +65,7 @@ fn contents(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
     section::head(ui, "Window");
     let text = ["Dark", "Light"];
     let light = usize::from(state.view.light_theme);
-    let help = "Colours of everything but the images";
+    let help = "Colours of the whole window except the images";
     if let Some(i) = segment_row(ui, "Theme", help, &text, light)
         && i != light
     {
@@ -88,7 +88,7 @@ fn contents(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
     mouse(ui, now, &mut changed);
     section::end(ui);
     section::head(ui, "Computing");
-    let help = "Where tracking and rays run; for this window and the next";
+    let help = "Where tracking and rays run, in this window and new ones";
     let backend = state.session.backend.label.as_str();
     let chosen = select_row(ui, "Runs on", help, backend, |ui| {
         devices::choice(ui, state)
@@ -96,7 +96,7 @@ fn contents(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
     actions.extend(chosen.map(|kind| Action::Device(DeviceAction::Choose(kind))));
     limit(ui, now, &mut changed);
     section::end(ui);
-    let place = section::head(ui, "New documents start with");
+    let place = section::head(ui, "Defaults for new documents");
     let default_value = Paths::default();
     let reset = IconButton::new(icons::RESET, "Reset to defaults").side(24.0);
     let reset = reset.disabled(now.paths == default_value);
@@ -122,7 +122,7 @@ fn scale(ui: &mut Ui) {
     let text = ["80 %", "100 %", "125 %", "150 %", "200 %"];
     let now = ui.ctx().zoom_factor();
     let at = FACTORS.iter().position(|f| (f - now).abs() < 0.01);
-    let help = "Size of everything in the window; Ctrl + plus and minus change it in smaller steps";
+    let help = "Scale of the whole window; Ctrl + plus and minus change it in smaller steps";
     if let Some(i) = segment_row(ui, "Size", help, &text, at.unwrap_or(usize::MAX)) {
         ui.ctx().set_zoom_factor(FACTORS[i]);
     }
@@ -154,7 +154,7 @@ fn limit(ui: &mut Ui, now: &Preferences, changed: &mut Preferences) {
         .default(USUAL_GB)
         .limits(Preferences::LEAST_GB..=4096.0)
         .unit("GB")
-        .switch(now.memory_gb.is_some(), "off: what the machine has")
+        .switch(now.memory_gb.is_some(), "off: no limit")
         .help("Files and jobs that would exceed it are refused with a message");
     match row.show(ui) {
         Some(Change::To(gb, _)) => changed.memory_gb = Some(gb),

@@ -18,7 +18,7 @@ const LAYOUTS: [(Layout, &str, &str); 5] = [
     ),
     (Layout::Single, icons::SINGLE, "One view"),
     (Layout::Mosaic, icons::LAYERS, "Mosaic of slices"),
-    (Layout::Beside, icons::POLYGON, "Source beside speed"),
+    (Layout::Beside, icons::POLYGON, "Image beside speed"),
 ];
 
 /// A document's name in less space is illegible.

@@ -138,18 +138,14 @@ fn text(step: TourStep, subject: Subject) -> &'static str {
         (TourStep::Weigh, NoStreamlines) => {
             "No streamlines yet: track the whole brain, then fit their weights"
         }
-        (TourStep::Weigh, Fit) => {
-            "The fit runs. The histogram of its weights appears under Results"
-        }
+        (TourStep::Weigh, Fit) => "The fit is running. The histogram of weights appears in Results",
         (TourStep::Weigh, Weighed) => {
             "Drag the line in the histogram: streamlines of low weight go first"
         }
         (TourStep::Weigh, _) => {
             "Open Filter (Ctrl+5): how much of the signal each streamline explains"
         }
-        (TourStep::Save, Weighed) => {
-            "Save the streamlines that stay and their weights as TCK and text"
-        }
+        (TourStep::Save, Weighed) => "Save the kept streamlines and their weights as TCK and text",
         (TourStep::Save, Streamlines | NoStreamlines | Weights | Fit) => {
             "Save the streamlines as TCK, which other programs read"
         }
@@ -179,7 +175,7 @@ fn word(step: TourStep, subject: Subject) -> &'static str {
         TourStep::Weigh if matches!(subject, Subject::NoStreamlines) => "Track whole brain",
         // The user can only wait.
         TourStep::Weigh if matches!(subject, Subject::Fit) => "",
-        TourStep::Weigh => "Weigh streamlines",
+        TourStep::Weigh => "Fit weights",
         TourStep::Save => "Export…",
     }
 }

@@ -209,7 +209,7 @@ pub fn dropped(output: &Output, missed_told: bool) -> String {
         (SeedOutcome::MissedInclude, "missed an include region"),
         (SeedOutcome::TouchedExclude, "touched an exclude region"),
         (SeedOutcome::TooShort, "too short"),
-        (SeedOutcome::NoStart, "seeds without a start"),
+        (SeedOutcome::NoStart, "seeds that could not start"),
     ];
     let is_reported = |f: SeedOutcome| missed_told && f == SeedOutcome::MissedTargets;
     let message = text
@@ -275,7 +275,7 @@ pub fn remarks(regions: &[Arc<Region>], mask: &Mask, whose: &str) -> Vec<Remark>
     let meet = pairs.filter(|(t, s)| t.shape.overlaps(&s.shape));
     let meet = meet.map(|(t, s)| Remark {
         text: format!(
-            "{} overlaps {}: streamlines that start in both have no length",
+            "{} overlaps {}: streamlines that start in the overlap have no length",
             t.name, s.name
         ),
         outside_at: None,

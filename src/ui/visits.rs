@@ -129,14 +129,14 @@ fn contents(ui: &mut Ui, folder: &Folder, cache: &mut Cache, height: f32) -> Opt
         }
     });
     if shown.is_empty() {
-        let sentence = egui::RichText::new("Nobody is called so");
+        let sentence = egui::RichText::new("No such name");
         ui.label(sentence.font(theme::regular(size::LABEL)).color(p.t2));
     }
     let mut cancelled = false;
     ui.horizontal(|ui| {
         let count = cache.visits.len();
         let sentence = match folder.cut {
-            true => format!("{count}, and more than is looked at"),
+            true => format!("{count}, and more that are not listed"),
             false => format!("{count} to choose from"),
         };
         let sentence = egui::RichText::new(sentence).font(theme::regular(size::LABEL));

@@ -148,7 +148,7 @@ fn variable() {
     let output = run(&["--backend", "gpu"], &[]);
     let text = String::from_utf8_lossy(&output.stderr).into_owned();
     assert_eq!(output.status.code(), Some(2), "{text}");
-    assert!(text.contains("is no backend"), "{text}");
+    assert!(text.contains("is not a backend"), "{text}");
 }
 
 /// A library of the driver's name without its functions, first on the search path.

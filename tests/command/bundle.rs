@@ -359,7 +359,7 @@ fn saved() {
     desk.act(BundleAction::Open(Some(Drawer::Table)));
     desk.act(BundleAction::SaveTable(desk.folder.path().join("t.csv")));
     let message = &desk.window.state.session.status;
-    let text = "Saved table of 1\u{202F}200 streamlines, ";
+    let text = "Saved and verified table of 1\u{202F}200 streamlines: ";
     assert!(message.starts_with(text), "{message}");
 }
 

@@ -186,7 +186,7 @@ fn sound(head: &str, sentence: &str) {
         "try again",
         "copy it",
         "close other programs",
-        "look in the report",
+        "see the report",
         "name them",
         "made again",
         "make it again",

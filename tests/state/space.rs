@@ -216,7 +216,7 @@ fn shifts() {
         let other = moved(&scan, mirror);
         let found = said(&[("dwi", What::Image(&scan)), ("t1", What::Image(&other))]);
         assert_eq!(found.len(), 1, "{found:?}");
-        assert!(found[0].contains("left and right exchanged"), "{found:?}");
+        assert!(found[0].contains("left and right swapped"), "{found:?}");
         // Another head.
         let far = moved(
             &scan,
@@ -225,7 +225,10 @@ fn shifts() {
         let far =
             Grid::new([20, 20, 20], far.world_from_voxel, AffineSource::Sform).expect("regular");
         let found = said(&[("dwi", What::Image(&scan)), ("t1", What::Image(&far))]);
-        assert!(found[0].contains("does not meet dwi at all"), "{found:?}");
+        assert!(
+            found[0].contains("does not overlap dwi at all"),
+            "{found:?}"
+        );
         let unknown =
             Grid::new([9; 3], scan.world_from_voxel, AffineSource::Pixdim).expect("regular");
         let found = said(&[("t1", What::Image(&unknown))]);
@@ -270,7 +273,7 @@ fn streamlines() {
             ("dwi", What::Image(&scan)),
             ("tracks", What::Streamlines(&away)),
         ]);
-        let text = "of tracks lie outside the box of dwi, which is all that is asked";
+        let text = "of tracks lie outside the box of dwi, the only test";
         assert!(found[0].contains(text), "{found:?}");
         // Left where right should be; a head in the middle would hide that.
         if scan.centre().x.abs() < 40.0 {
@@ -284,7 +287,7 @@ fn streamlines() {
             "{found:?}"
         );
         assert!(
-            found[0].contains("if left and right were exchanged"),
+            found[0].contains("if left and right were swapped"),
             "{found:?}"
         );
         let lps: Vec<[f32; 3]> = right.points.iter().map(|p| [-p[0], -p[1], p[2]]).collect();

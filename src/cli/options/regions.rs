@@ -11,10 +11,10 @@ use std::sync::Arc;
 /// Where something may run.
 #[derive(clap::Args, Clone, Debug, Default)]
 pub struct DomainOptions {
-    /// Only inside these, which count as one
+    /// Stay inside these, which count as one region
     #[arg(long, value_name = "REGION")]
     pub within: Vec<ShapeSpec>,
-    /// Not through any of these
+    /// Pass through none of these
     #[arg(long, value_name = "REGION")]
     pub exclude: Vec<ShapeSpec>,
 }
@@ -22,10 +22,10 @@ pub struct DomainOptions {
 /// Regions that streamlines are kept or dropped by.
 #[derive(clap::Args, Clone, Debug, Default)]
 pub struct PassingOptions {
-    /// Keep what reaches any of these; tracking ends there
+    /// Keep curves that reach any of these; tracking ends there
     #[arg(long, value_name = "REGION")]
     pub target: Vec<ShapeSpec>,
-    /// Keep what passes through all of these
+    /// Keep curves that pass through all of these
     #[arg(long, value_name = "REGION")]
     pub include: Vec<ShapeSpec>,
     #[command(flatten)]
@@ -40,7 +40,7 @@ pub struct RegionOptions {
     pub seed: Vec<ShapeSpec>,
     #[command(flatten)]
     pub passing: PassingOptions,
-    /// End on entering one of these
+    /// End when entering any of these
     #[arg(long, value_name = "REGION")]
     pub terminate: Vec<ShapeSpec>,
 }

@@ -90,7 +90,7 @@ pub fn summary(made: &Segmented, files: &[PathBuf; 3]) -> (Value, String) {
         "tolerance": made.script.params.tolerance, "files": files,
     });
     let mut text = format!(
-        "{steps} {} ({}), {rate:.0} a second; target {}, tolerance {}\n\
+        "{steps} {} ({}), {rate:.0} per second; target {}, tolerance {}\n\
          {:.3} ml, {}, surface {:.0} mm², longest diameter {:.1} mm\n\
          {} in {}\n",
         plural(steps as usize, "step"),

@@ -566,7 +566,7 @@ fn density(
     backend: &Backend,
     control: &Control,
 ) -> Result<Restored, String> {
-    let of = of.ok_or("The streamlines that it maps are not here")?;
+    let of = of.ok_or("The streamlines that it maps are missing")?;
     let grid = on.grid(of.bounds()).map_err(|e| e.to_string())?;
     let made = density::density(of, &grid, params, memory_for_curves(), backend, control);
     let picture = made.map_err(|e| e.to_string())?.picture();

@@ -128,7 +128,7 @@ fn grids(name: &str, grid: &Grid, other: &str, reference: &Grid) -> Option<Strin
     if inside + around == 0 {
         let far = grid.centre().distance(reference.centre());
         return Some(format!(
-            "{name} does not meet {other} at all: their centres are {} apart",
+            "{name} does not overlap {other} at all: their centres are {} apart",
             mm(far)
         ));
     }
@@ -152,8 +152,8 @@ fn reversed(name: &str, grid: &Grid, other: &str, reference: &Grid) -> Option<St
         return None;
     };
     Some(format!(
-        "{name} keeps {other}'s voxels in another order ({own}, not {theirs}): good if both look alike, \
-         else left and right are exchanged in one of them"
+        "{name} stores {other}'s voxels in another order ({own}, not {theirs}): correct if both look alike; \
+         otherwise left and right are swapped in one of them"
     ))
 }
 
@@ -208,7 +208,7 @@ fn twins(name: &str, grid: &Grid, other: &str, reference: &Grid) -> String {
             direction(shift)
         ),
         Twin::Mirrored(words) => format!(
-            "{name} has {other}'s voxels with {words} exchanged: one of the two affines is wrong"
+            "{name} has {other}'s voxels with {words} swapped: one of the two affines is wrong"
         ),
         Twin::Elsewhere => format!(
             "{name} has {other}'s number of voxels ({} × {} × {}) but lies up to {} away",
@@ -300,10 +300,10 @@ fn streamlines(
     if outside > limit {
         let mut sentence = format!("{} of {name} lie outside {where_}", percent(outside));
         if brain.is_none() {
-            sentence += ", which is all that is asked without a brain mask";
+            sentence += ", the only test without a brain mask";
         }
         let flips = [
-            (DVec3::new(-1.0, 1.0, 1.0), "left and right were exchanged"),
+            (DVec3::new(-1.0, 1.0, 1.0), "left and right were swapped"),
             (DVec3::new(-1.0, -1.0, 1.0), "its points were LPS, not RAS"),
         ];
         let best = flips

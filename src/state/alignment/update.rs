@@ -136,7 +136,7 @@ fn lies(document: &Document, layer: LayerId) -> String {
         return String::new();
     };
     let text = document.moved_words(layer);
-    let text = text.unwrap_or("lies where its file says".to_owned());
+    let text = text.unwrap_or("is at the position of its file".to_owned());
     let hidden = match of.display.visible {
         true => "",
         false => "; it is hidden, press H to show it",
@@ -147,8 +147,7 @@ fn lies(document: &Document, layer: LayerId) -> String {
 fn refuse(state: &mut State) {
     state.session.notify(
         Severity::Information,
-        "Only images, masks and streamlines that were opened can be moved: the scan, and what was computed \
-         from it, stay",
+        "Only images, masks and streamlines that were opened can be moved, not the scan or its results",
     );
 }
 
@@ -204,7 +203,7 @@ pub fn aligned(state: &mut State, aligned: &Aligned, effects: &mut Vec<Effect>) 
         return;
     }
     if output.after <= output.before {
-        "Aligned: it lies best where it is".clone_into(&mut state.session.status);
+        "Aligned: its position was already the best".clone_into(&mut state.session.status);
         return;
     }
     let moved = (output.moved, AlignedBy::Alignment);
@@ -252,6 +251,6 @@ pub fn read(state: &mut State, read: AffineRead, effects: &mut Vec<Effect>) {
         effects,
     );
     if state.document.moved(layer).is_some() {
-        "Moved as the file says".clone_into(&mut state.session.status);
+        "Moved by the transform of the file".clone_into(&mut state.session.status);
     }
 }

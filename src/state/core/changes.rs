@@ -253,7 +253,7 @@ pub(in crate::state) fn cut(fields: &mut Fields, cut: Cut) {
             let side = sides.iter().find(|side| side.0 == normal);
             side.map_or("A side", |side| side.1)
         }
-        Cut::Facing => "What faces you",
+        Cut::Facing => "The half facing you",
         Cut::Corner => "The corner facing you",
         Cut::Plane { .. } => "At a fixed plane",
     };

@@ -24,7 +24,7 @@ pub(in crate::state) fn maps(document: &Document, citations: &mut Citations) -> 
         let of = of.unwrap_or_default();
         let what = match (map.params.measure, map.params.sent) {
             (Measure::Visits, Some(sent)) => format!(
-                "the share of {} sent of which those of{of} pass each voxel {}",
+                "the fraction of {} sent that pass each voxel, from{of} {}",
                 counted(sent as usize, "streamline"),
                 citations.cite(VISITS)
             ),

@@ -54,7 +54,7 @@ pub fn grid_of(saved: &SavedGrid) -> Result<Arc<Grid>, String> {
     let grid = Grid::new(saved.shape, affine, source);
     let grid = grid.filter(|_| voxels.is_some_and(|n| n <= MOST_VOXELS));
     grid.map(|grid| Arc::new(grid.with_space_code(saved.space_code)))
-        .ok_or_else(|| "The voxels of the map make no sense".to_owned())
+        .ok_or_else(|| "The grid of the map is invalid".to_owned())
 }
 
 /// The rows of a transform; `None` for the identity.
@@ -73,7 +73,7 @@ pub fn read(saved: &SavedDensity) -> Result<Mapping, String> {
         (Some(grid), Some(mm)) => On::Within(grid, mm),
         (None, Some(mm)) => On::Around(mm),
         (None, None) => {
-            return Err("The session does not say on which voxels the map is".to_owned());
+            return Err("The session does not name the grid of the map".to_owned());
         }
     };
     Ok(Mapping {

@@ -63,7 +63,7 @@ pub fn map(
     if requested.value() == Value::Share && sent.is_none() {
         state.session.notify(
             Severity::Information,
-            "Nobody knows how many streamlines were sent for these: map counts instead",
+            "The number of streamlines sent is unknown: map counts instead",
         );
         return;
     }
@@ -99,7 +99,7 @@ pub fn done(state: &mut State, mapped: Mapped) {
     let Some(source) = state.document.layer(of).cloned() else {
         state.session.notify(
             Severity::Information,
-            "The streamlines were deleted while they were mapped, so the map was dropped",
+            "Map discarded because its streamlines were deleted meanwhile",
         );
         return;
     };

@@ -32,7 +32,7 @@ pub fn run_on_cpu(state: &mut State, effects: &mut Vec<Effect>) {
 
 fn open(state: &mut State, kind: BackendKind, effects: &mut Vec<Effect>) {
     state.session.forget_failures(Slot::Device);
-    "Opening where to compute".clone_into(&mut state.session.status);
+    "Opening the backend".clone_into(&mut state.session.status);
     effects.push(Effect::submit(UseBackend { kind }));
 }
 

@@ -35,8 +35,7 @@ fn open(state: &mut State, paths: Vec<PathBuf>, effects: &mut Vec<Effect>) {
     if let Some(session) = sessions.pop() {
         if !(sessions.is_empty() && paths.is_empty()) {
             let sentence = format!(
-                "A session takes the place of everything, so only this one is opened; open the other \
-                 files after it: {}",
+                "A session replaces everything, so only the session is opened; open the other files afterwards: {}",
                 session.display()
             );
             state.session.notify(Severity::Information, sentence);

@@ -25,7 +25,7 @@ pub fn saved(state: &mut State, saved: Saved) {
     let of_turn =
         pictures::update::turn_was_stopped(state) && path.extension().is_some_and(|e| e == "png");
     if !of_turn {
-        state.session.status = format!("Saved {what}, read back and equal: {}", path.display());
+        state.session.status = format!("Saved and verified {what}: {}", path.display());
     }
     if !losses.is_empty() {
         let sentence = format!("{}: {}", file_name(&path), losses.join("; "));
@@ -52,5 +52,5 @@ pub fn converted(state: &mut State, files: &ConvertedFiles) {
         true => String::new(),
         false => format!(" with {}", names.join(", ")),
     };
-    state.session.status = format!("Saved {}{adjacent}, read back and equal: {path}", done.what);
+    state.session.status = format!("Saved and verified {}{adjacent}: {path}", done.what);
 }

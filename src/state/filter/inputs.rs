@@ -329,7 +329,7 @@ impl State {
     pub fn cannot_filter(&self) -> Option<String> {
         let document = &self.document;
         if document.filtered().is_none() {
-            return Some("There are no streamlines to weigh: track or open some".to_owned());
+            return Some("There are no streamlines to fit: track or open some".to_owned());
         }
         if document.explained().is_none() {
             let what = match document.density() {

@@ -34,8 +34,8 @@ impl CommitRecipe {
     pub fn no_command(&self) -> Option<String> {
         if let Some(what) = &self.unfiled {
             return Some(format!(
-                "There is no command for these weights, since \"{what}\" is in no file: export that first, \
-                 or save the session, whose command makes all of it again"
+                "There is no command for these weights, since \"{what}\" is in no file: export that first, or \
+                 save the session, whose command recomputes all of it"
             ));
         }
         self.of.no_command()

@@ -187,8 +187,8 @@ fn map(
         return Err("it has another number of voxels than its grid".to_owned());
     }
     let from = document.weighed.get(&of).map(|w| w.from.clone());
-    let from = from.ok_or("its streamlines are not there")?;
-    let fit = weight_fit(document, of, &from).ok_or("its scan is not there")?;
+    let from = from.ok_or("its streamlines are missing")?;
+    let fit = weight_fit(document, of, &from).ok_or("its scan is missing")?;
     let fit = document.origins.add(fit);
     let content = Content::Image(Volume::scalar(grid, values.to_vec()));
     let (name, display) = (layer.name.clone(), layer.display.clone());

@@ -364,8 +364,8 @@ pub enum FilterFile {
 impl FilterFile {
     pub fn name(&self) -> String {
         match self {
-            Self::Weights => "Weights, one a line…".to_owned(),
-            Self::Kept => "Streamlines that stay…".to_owned(),
+            Self::Weights => "Weights (text)…".to_owned(),
+            Self::Kept => "Kept streamlines…".to_owned(),
             Self::All => "All streamlines with weights…".to_owned(),
             Self::Map(map) => format!("{}…", map.name()),
         }

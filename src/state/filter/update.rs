@@ -173,7 +173,7 @@ pub fn request(
     from: &FitInputs,
 ) -> Result<FitWeights, &'static str> {
     let layer = |id: LayerId| document.layer(id);
-    let scan = layer(from.scan).ok_or("its scan is not there")?;
+    let scan = layer(from.scan).ok_or("its scan is missing")?;
     let gradients = match &scan.content {
         Content::Scan { gradients, .. } => gradients.clone(),
         _ => None,
@@ -182,7 +182,7 @@ pub fn request(
         None => None,
         Some(id) => match layer(id).map(|l| &l.content) {
             Some(Content::Mask(mask)) => Some(mask.clone()),
-            _ => return Err("its mask is not there"),
+            _ => return Err("its mask is missing"),
         },
     };
     let peaks = match from.peaks {
@@ -190,13 +190,17 @@ pub fn request(
         Some(id) => Some(
             layer(id)
                 .and_then(|l| l.content.volume())
-                .ok_or("its peaks are not there")?
+                .ok_or("its peaks are missing")?
                 .clone(),
         ),
     };
     Ok(FitWeights {
         tractogram: lines.clone(),
-        scan: scan.content.volume().ok_or("its scan is no image")?.clone(),
+        scan: scan
+            .content
+            .volume()
+            .ok_or("its scan is not an image")?
+            .clone(),
         gradients,
         timing: from.times.rows(),
         mask,
@@ -277,8 +281,7 @@ fn run(
         }
     }
     if matches!(aim, FitPurpose::Lesion(_)) && !reused {
-        let sentence =
-            "The fit that a bundle is taken out of says what the bundle adds: run the fit first";
+        let sentence = "Run the fit first: a virtual lesion is compared with it";
         return state.session.notify(Severity::Information, sentence);
     }
     let working = &mut state.session.filter;

@@ -56,10 +56,10 @@ fn one(found: &PathwayResult, epsilon: f64, citations: &mut Citations) -> String
     let metric = match params.metric.cost {
         Cost::Inverse => format!("the inverse tensor {}", citations.cite(INVERSE)),
         Cost::Sharpened => format!(
-            "the inverse of the tensor sharpened to the power {}, its volume kept",
+            "the inverse of the tensor sharpened to the power {} at constant volume",
             params.metric.alpha
         ),
-        Cost::Isotropic => "a metric without direction".to_owned(),
+        Cost::Isotropic => "an isotropic metric".to_owned(),
         Cost::Adjugate => format!("the adjugate tensor {}", citations.cite(ADJUGATE)),
     };
     let local = match params.local {
@@ -91,8 +91,8 @@ fn one(found: &PathwayResult, epsilon: f64, citations: &mut Citations) -> String
     }
     let _ = write!(
         text,
-        ". The pathway holds the voxels whose cost exceeds the least ({:.3}) by up to {:.1} %{}: {:.2} ml; the \
-         cheapest path is {:.1} mm long with a mean FA of {:.3}.",
+        ". The pathway holds the voxels whose cost exceeds the minimum ({:.3}) by up to {:.1} %{}: {:.2} ml; \
+         the cheapest path is {:.1} mm long with a mean FA of {:.3}.",
         found.pathway.least,
         epsilon * 100.0,
         match epsilon < found.pathway.joined_from {

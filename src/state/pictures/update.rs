@@ -20,7 +20,7 @@ pub fn take(state: &mut State, shot: Shot, effects: &mut Vec<Effect>) {
         None => effects.push(Effect::TakeShot(shot, None)),
         Some(turn) if !(2..=Turn::MOST_FRAMES).contains(&turn.frames) => {
             let sentence = format!(
-                "A turn of {} pictures was asked for, expected 2 to {}",
+                "Found a turn of {} pictures, expected 2 to {}",
                 turn.frames,
                 Turn::MOST_FRAMES
             );
@@ -49,13 +49,12 @@ pub fn copy(state: &mut State, pane: Option<Pane>, look: Look, effects: &mut Vec
     });
     let file = saving.file.as_ref();
     let Some(file) = file.filter(|_| same && !state.is_dirty()) else {
-        let sentence =
-            "The command of a picture is of a session that is saved as it is seen: save it first";
+        let sentence = "The command of a picture needs the session as it is now: save it first";
         return state.session.notify(Severity::Information, sentence);
     };
     let text = picture(file, pane, &look.of(pane), state.view.crosshair);
     effects.push(Effect::CopyText(text));
-    "Command copied: it takes the picture of the session that was saved"
+    "Command copied: it draws this picture of the saved session"
         .clone_into(&mut state.session.status);
 }
 

@@ -69,7 +69,7 @@ pub fn stroke(
     let erases_nothing = erase && drawn(state).is_none();
     if erases_nothing {
         if begins {
-            "There is no region in the hand to erase from".clone_into(&mut state.session.status);
+            "There is no drawn region to erase from".clone_into(&mut state.session.status);
         }
         return;
     }
@@ -85,7 +85,7 @@ pub fn stroke(
 
 pub fn outline(state: &mut State, outline: &Outline, erase: bool, effects: &mut Vec<Effect>) {
     if erase && drawn(state).is_none() {
-        "There is no region in the hand to erase from".clone_into(&mut state.session.status);
+        "There is no drawn region to erase from".clone_into(&mut state.session.status);
         return;
     }
     let label = match (state.view.tool, erase) {
@@ -161,7 +161,7 @@ fn made_of_voxels(state: &mut State) -> Option<(RegionId, Option<String>)> {
         return Some((region.id, None));
     }
     let Some(grid) = grid(state).cloned() else {
-        let text = "A region is drawn on the voxels of an image: open one first";
+        let text = "A region is drawn on the grid of an image: open one first";
         state.session.notify(Severity::Error, text);
         return None;
     };
@@ -170,14 +170,14 @@ fn made_of_voxels(state: &mut State) -> Option<(RegionId, Option<String>)> {
     if let Some(region) = region {
         let shape = Arc::new(Shape::Mask(region.shape.mask_on(&grid)));
         state.document.edit_region(region.id, |r| r.shape = shape);
-        let note = format!("{} is now made of the voxels of {on}", region.name);
+        let note = format!("{} is now on the grid of {on}", region.name);
         return Some((region.id, Some(note)));
     }
     let role = state.view.drawing.role;
     let document = &mut state.document;
     let id = RegionId(document.fresh_id());
     let name = document.region_name(role);
-    let note = format!("{name} is drawn on the voxels of {on}");
+    let note = format!("{name} is drawn on the grid of {on}");
     document.regions.push(Arc::new(Region {
         id,
         name,

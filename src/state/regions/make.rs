@@ -18,7 +18,7 @@ use std::sync::Arc;
 /// Begins to make a region, or continues with other values.
 pub fn set(state: &mut State, source: Source, phase: Phase, effects: &mut Vec<Effect>) {
     if matches!(source, Source::Fill { erase: true, .. }) && drawn(state).is_none() {
-        "There is no region in the hand to take it from".clone_into(&mut state.session.status);
+        "Select a drawn region to erase from".clone_into(&mut state.session.status);
         return;
     }
     let same_kind = |a: &Source, b: &Source| match (a, b) {

@@ -76,12 +76,12 @@ impl fmt::Display for ShapeError {
         const EXPECTED: &str =
             "expected sphere:x,y,z,radius or box:x,y,z,hx,hy,hz in mm, or mask:path";
         match self {
-            Self::NoKind(text) => write!(f, "\"{text}\" is no region: {EXPECTED}"),
-            Self::UnknownKind(kind) => write!(f, "\"{kind}\" is no kind of region: {EXPECTED}"),
+            Self::NoKind(text) => write!(f, "\"{text}\" is not a region: {EXPECTED}"),
+            Self::UnknownKind(kind) => write!(f, "\"{kind}\" is not a kind of region: {EXPECTED}"),
             Self::NoNumber(text) => {
                 write!(
                     f,
-                    "\"{text}\" holds something that is no number: {EXPECTED}"
+                    "\"{text}\" holds something that is not a number: {EXPECTED}"
                 )
             }
             Self::NotFinite(text, n) => write!(f, "\"{text}\" holds the number {n}: {EXPECTED}"),

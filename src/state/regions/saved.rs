@@ -132,7 +132,7 @@ fn read_region(
                 let absent = document.absent.iter().find(|a| a.layer.id == *id);
                 return Err(match absent {
                     Some(absent) => format!("its mask could not be opened: {}", absent.why),
-                    None => "the mask that it is is not here".to_owned(),
+                    None => "its own mask is missing".to_owned(),
                 });
             };
             Shape::Mask(mask.clone())

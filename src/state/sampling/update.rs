@@ -74,7 +74,7 @@ fn begin(state: &State) -> Option<Sample> {
 
 fn end(state: &mut State, sample: &Sample, effects: &mut Vec<Effect>) {
     if sample.count() == 0 {
-        let sentence = format!("No value of {} was passed over", sample.name);
+        let sentence = format!("The pointer crossed no value of {}", sample.name);
         return state.session.notify(Severity::Information, sentence);
     }
     take_over(state, sample, effects);
@@ -121,7 +121,7 @@ fn take_over(state: &mut State, sample: &Sample, effects: &mut Vec<Effect>) {
                 volume: Some(VolumeLook { transfer, ..look }),
                 ..layer.display.clone()
             };
-            edit(state, "Curve of what was sampled", false, |d| {
+            edit(state, "Opacity curve of the sample", false, |d| {
                 d.edit_layer(id, |l| l.display = display);
             });
         }

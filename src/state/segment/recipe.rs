@@ -66,8 +66,8 @@ impl SegmentRecipe {
         }
         if let Some(what) = &self.unfiled {
             return Some(format!(
-                "There is no command for this segmentation, since \"{what}\" is in no file: export that \
-                 first, or save the session, whose command makes all of it again"
+                "There is no command for this segmentation, since \"{what}\" is in no file: export that first, \
+                 or save the session, whose command recomputes all of it"
             ));
         }
         let run = &self.script.run;
@@ -78,8 +78,8 @@ impl SegmentRecipe {
             .is_none_or(|(_, within)| within == run.params.tolerance);
         let is_plain = run.events.is_empty() && self.script.layer_volume == 0 && fills;
         (!is_plain).then(|| {
-            "There is no short command for a run that was changed on the way: export its run script first, \
-             which arcuate segment does again"
+            "There is no short command for a run that was changed on the way: export its script first, which \
+             arcuate segment repeats"
                 .to_owned()
         })
     }

@@ -183,7 +183,7 @@ fn start(read: &ReadSession, saved: &SavedStart) -> Result<Start, String> {
         SavedStart::Spheres => Start::Spheres,
         SavedStart::Mask { name, mask } => {
             let mask = read.masks.get(*mask).and_then(|m| m.as_ref().ok());
-            let mask = mask.ok_or("the mask that it begins with is damaged")?;
+            let mask = mask.ok_or("its initial mask is damaged")?;
             Start::Mask(name.clone(), mask.clone())
         }
         SavedStart::Values { low, high } => Start::Values {
@@ -234,7 +234,7 @@ fn resume(
             Some((id, frame)) => {
                 let layer = document.layer(LayerId(id)).and_then(|l| scalar(l));
                 let layer = layer.filter(|volume| frame < volume.frames);
-                let layer = layer.ok_or("an image of its speeds is not here")?;
+                let layer = layer.ok_or("an image of its speeds is missing")?;
                 Some((id, layer.clone(), frame))
             }
         };

@@ -234,8 +234,8 @@ pub enum SegmentAction {
 }
 
 const NO_IMAGE: &str = "There is no image of numbers: open one";
-const NO_TARGET: &str = "Hold P and drag over what you look for, or set T";
-const NO_SPHERE: &str = "Press A, then click in what you look for";
+const NO_TARGET: &str = "Hold P and drag over the structure, or set T";
+const NO_SPHERE: &str = "Press A, then click inside the structure";
 /// All reasons why a surface cannot run yet.
 pub const CANNOT_SEGMENT: [&str; 3] = [NO_IMAGE, NO_TARGET, NO_SPHERE];
 
@@ -254,7 +254,7 @@ impl SegmentFile {
         match self {
             Self::Labels => "Label map…",
             Self::Surface => "Surface…",
-            Self::Script => "Run script…",
+            Self::Script => "Script of this run…",
             Self::Structures => "All structures…",
         }
     }

@@ -25,7 +25,7 @@ pub(in crate::state) use crate::state::edit::edit;
 pub(in crate::state) use crate::state::files::opening::exported;
 pub(in crate::state) use crate::state::update::layers;
 
-const NONE_YET: &str = "There is no surface yet: press A, then click in what you look for";
+const NONE_YET: &str = "There is no surface yet: press A, then click inside the structure";
 /// Steps of the single-step button.
 const STEPS: u64 = 10;
 

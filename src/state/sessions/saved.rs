@@ -453,7 +453,7 @@ pub fn away(document: &Document) -> Option<String> {
         n => (format!("{n} kept results are"), "them"),
     };
     Some(format!(
-        "{what} not stored beside the session ({}): make {them} again, or take {them} out, in Layers",
+        "{what} not stored beside the session ({}): recompute {them}, or remove {them}, in Layers",
         names.join(", ")
     ))
 }

@@ -156,7 +156,7 @@ impl Verified {
         match self {
             Self::Running(n) => format!("{} being verified", files(*n)),
             Self::Same(n) => format!("{} verified (SHA-256)", files(*n)),
-            Self::Differ(names) => format!("Not what it was: {}", names.join(", ")),
+            Self::Differ(names) => format!("Changed: {}", names.join(", ")),
         }
     }
 }

@@ -77,11 +77,11 @@ pub fn act(state: &mut State, action: SessionAction, effects: &mut Vec<Effect>) 
         }
         SessionAction::MakeAgain(layer) => later::make_again(state, layer, effects),
         SessionAction::Restore { layer, path } => later::restore(state, layer, path, effects),
-        SessionAction::Drop(layer) => edit(state, "Take out of the session", false, |d| {
+        SessionAction::Drop(layer) => edit(state, "Remove from the session", false, |d| {
             d.absent.retain(|a| a.layer.id != layer.0);
             d.left_out.retain(|l| !l.is_of(layer));
         }),
-        SessionAction::DropLeftOut(group) => edit(state, "Take out of the session", false, |d| {
+        SessionAction::DropLeftOut(group) => edit(state, "Remove from the session", false, |d| {
             d.left_out.retain(|l| !group.has(l));
         }),
     }
@@ -300,8 +300,8 @@ pub fn event(state: &mut State, output: SessionOutput, wall_ms: f64, effects: &m
     }
 }
 
-const COPY_KEPT: &str = "The recovery copy is kept until all of it is here: make what is missing again, or take it \
-                         out, in Layers";
+const COPY_KEPT: &str = "The recovery copy is kept until everything is restored: recompute what is missing, or \
+                         remove it, in Layers";
 
 /// A session job failed or was stopped.
 pub fn failed(state: &mut State, slot: Slot) {

@@ -152,7 +152,7 @@ pub fn restore(
             const NAMED: usize = 4;
             let names: Vec<&str> = names.iter().map(String::as_str).collect();
             let names = some_of(&names, NAMED);
-            lacks.push(format!("Of snapshot {name}, these are not here: {names}"));
+            lacks.push(format!("Missing from snapshot {name}: {names}"));
         }
         snapshots.push(Arc::new(Snapshot {
             name,

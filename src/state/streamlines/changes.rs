@@ -49,14 +49,14 @@ fn rules(document: &Document, other: &Document) -> Fields {
         let how = sieve.how(region.id, region.role);
         fields.name(&region.name, how.words());
     }
-    let meets = [(false, "Anywhere"), (true, "With an end")];
+    let meets = [(false, "Anywhere"), (true, "At an end")];
     fields.choice("Meets", &sieve.by_ends, &meets);
     fields.name("Group", sieve.group.as_deref().unwrap_or("all"));
     let stop = sieve.stop.map_or("Any reason", |reason| reason.words());
     fields.name("Stopped for", stop);
     let most = sieve.at_most.map(|n| n as f64);
-    fields.number_or("At most", most, (0, ""), "all that pass");
-    let passes = [(false, "What passes"), (true, "What fails")];
+    fields.number_or("At most", most, (0, ""), "no limit");
+    let passes = [(false, "Matching"), (true, "Not matching")];
     fields.choice("Show", &sieve.invert, &passes);
     let counting = |counting: PointStatistic| match counting {
         PointStatistic::Mean => "Mean",
@@ -133,10 +133,10 @@ fn tables(document: &Document, bundle: &Bundle) -> Fields {
     let start = profile.start.and_then(|id| document.region(id));
     fields.name(
         "Starts at",
-        start.map_or("Left, back or lower", |r| &r.name),
+        start.map_or("Left, posterior or inferior", |r| &r.name),
     );
     let turned = profile.sense == Sense::Turned;
-    fields.name("Direction", if turned { "Turned" } else { "As it is" });
+    fields.name("Direction", if turned { "Reversed" } else { "As it is" });
     let connect = &bundle.connect;
     let labels = connect.labels.and_then(|id| document.layer(id));
     fields.name("Label map", labels.map_or("topmost", |l| &l.name));

@@ -60,7 +60,7 @@ impl RegionRule {
 
     pub fn words(self) -> &'static str {
         match self {
-            Self::Nothing => "Plays no part",
+            Self::Nothing => "Ignored",
             Self::Include => "Through it",
             Self::Any => "Through any",
             Self::Exclude => "Not through it",

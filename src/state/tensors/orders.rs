@@ -80,7 +80,7 @@ pub fn read(
     });
     tensors::update::fit(state, effects);
     state.session.status = match layout {
-        Some(layout) => format!("Read as tensors: {}; Ctrl+Z takes it back", layout.words()),
-        None => "Read as six images; Ctrl+Z takes it back".to_owned(),
+        Some(layout) => format!("Read as tensors: {}; Ctrl+Z undoes this", layout.words()),
+        None => "Read as six images; Ctrl+Z undoes this".to_owned(),
     };
 }

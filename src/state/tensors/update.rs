@@ -148,7 +148,7 @@ pub fn fitted(state: &mut State, result: &Fitted) -> bool {
     if let Some(unit) = result.fit.other_unit {
         state.session.notify(
             Severity::Warning,
-            format!("The tensors are read as {unit}, since in mm²/s no tissue has their size"),
+            format!("The tensors are read as {unit}, since no tissue has such values in mm²/s"),
         );
     }
     if !result.fit.without_direction.is_empty() {

@@ -22,8 +22,7 @@ use crate::state::{Effect, Phase, State, WholeBrain, recipes, track};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-const NOT_FINAL: &str = "What is shown is not the full result of the controls as they are: wait for \
-                         it, or take the last change back";
+const NOT_FINAL: &str = "The result shown is not final: wait for it, or undo the last change";
 
 /// Adds the streamlines of the whole brain as a layer, unless their tensors are gone.
 pub fn whole_brain_done(
@@ -35,8 +34,7 @@ pub fn whole_brain_done(
     let Some(made) = recipes::made(&state.document, requested, Cut::All) else {
         state.session.notify(
             Severity::Information,
-            "The tensors changed while the whole brain was tracked, so its streamlines were \
-             dropped: track it again",
+            "Whole-brain streamlines discarded because the tensors changed during tracking: track again",
         );
         return;
     };
@@ -114,7 +112,7 @@ pub fn keep(state: &mut State) {
         return;
     };
     if live.output.kept.is_empty() {
-        let sentence = "Nothing reached what was asked for: there is nothing to keep";
+        let sentence = "The result is empty: there is nothing to keep";
         state.session.refused(LIVE, sentence.to_owned());
         return;
     }
@@ -180,7 +178,7 @@ fn save_sifted(state: &mut State, id: LayerId, path: PathBuf, effects: &mut Vec<
     let (Some(layer), Some(marks), Some(recipe)) = (layer, marks, recipe) else {
         return state.session.notify(
             Severity::Information,
-            "What the filter leaves is not known: wait for it or change it, then export again",
+            "The result of the filter is not ready: wait for it or change the filter, then export again",
         );
     };
     let Content::Tractogram(tractogram) = &layer.content else {

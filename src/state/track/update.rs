@@ -343,7 +343,7 @@ pub fn stopped(state: &mut State) {
     let left = match state.session.live.as_ref() {
         None => format!("there are no {what} yet"),
         Some(live) if live.coarse && is_current(&state.document, &live.key) => {
-            format!("the {what} shown are a coarse selection")
+            format!("the {what} shown are a coarse result")
         }
         Some(_) => format!("the {what} shown are from before the last change"),
     };

@@ -171,7 +171,7 @@ fn copy_command(state: &mut State, recipe: &Recipe, effects: &mut Vec<Effect>) {
         }
         (Some(_), Some(file)) => {
             effects.push(Effect::CopyText(super::recipe::replay(file)));
-            "Command copied: it makes all results of the session again"
+            "Command copied: it recomputes all results of the session"
                 .clone_into(&mut state.session.status);
         }
         (Some(sentence), None) => state.session.notify(Severity::Information, sentence),

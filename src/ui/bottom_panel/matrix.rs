@@ -46,7 +46,7 @@ pub fn show(
         let text = match (state.label_map().is_some(), working.has_failed()) {
             (false, _) if connectivity::maps(state).next().is_none() => "No label map is open",
             (false, _) => "Choose a label map",
-            (true, true) => "There is no matrix: the message says why",
+            (true, true) => "There is no matrix: see the message for the reason",
             (true, false) => "Looking at the ends of the streamlines…",
         };
         return empty(ui, place, text);
@@ -325,7 +325,7 @@ fn scale_words(state: &State, shown: Shown, (low, high): (f32, f32)) -> String {
             format!("{name} {}–{}", number(low), number(high))
         }
     };
-    format!("{range}. A click chooses the streamlines of a pair")
+    format!("{range}. Click a cell to choose the streamlines of the pair")
 }
 
 /// One row per pair, for the pairs with the most streamlines.

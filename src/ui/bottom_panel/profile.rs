@@ -28,7 +28,7 @@ pub fn show(ui: &mut Ui, state: &State, lines: &Tractogram, actions: &mut Vec<Ac
     let working = &state.session.bundle.profile;
     let Some((_, found)) = working.shown() else {
         let text = match working.has_failed() {
-            true => "There is no profile: the message says why",
+            true => "There is no profile: see the message for the reason",
             false => "Looking along the streamlines…",
         };
         return empty(ui, place, text);
@@ -54,7 +54,7 @@ fn settings(ui: &mut Ui, state: &State, lines: &Tractogram, actions: &mut Vec<Ac
         false => settings.along.clone(),
     };
     let names: Vec<String> = now.iter().map(|c| state.column_name(c)).collect();
-    let help = "Values per point, and images sampled along the streamlines; several at a time";
+    let help = "Values per point and images sampled along the streamlines; choose several";
     let chosen = select_row(ui, "Values", help, &names.join(", "), |ui| {
         let mut chosen = None;
         for name in lines.per_point.keys() {
@@ -88,7 +88,7 @@ fn settings(ui: &mut Ui, state: &State, lines: &Tractogram, actions: &mut Vec<Ac
         .default(100.0)
         .limits(2.0..=1000.0)
         .waits()
-        .help("Places along the bundle, equally far apart on each streamline");
+        .help("Number of nodes, equally spaced along each streamline");
     if let Some((nodes, _)) = row.value(ui) {
         set(ProfileSettings {
             nodes: nodes as usize,
@@ -96,11 +96,11 @@ fn settings(ui: &mut Ui, state: &State, lines: &Tractogram, actions: &mut Vec<Ac
         });
     }
     let start = settings.start.and_then(|id| state.document.region(id));
-    let shown = start.map_or("Left, back or lower", |r| &r.name);
-    let help = "The end that is 0 %: by direction, or the one nearer to a region";
+    let shown = start.map_or("Left, posterior or inferior", |r| &r.name);
+    let help = "The end at 0 %: by direction, or the one nearer to a region";
     let chosen = select_row(ui, "Starts at", help, shown, |ui| {
         let mut chosen = None;
-        let item = menu::Item::new("Left, back or lower");
+        let item = menu::Item::new("Left, posterior or inferior");
         if item.chosen(start.is_none()).show(ui) {
             chosen = Some(None);
         }
@@ -113,8 +113,8 @@ fn settings(ui: &mut Ui, state: &State, lines: &Tractogram, actions: &mut Vec<Ac
             ..settings.clone()
         });
     }
-    let text = ["As it is", "Turned"];
-    let help = "The other end first";
+    let text = ["As it is", "Reversed"];
+    let help = "Start at the other end";
     let now = usize::from(settings.sense == Way::Turned);
     if let Some(i) = segment_row(ui, "Direction", help, &text, now) {
         set(ProfileSettings {
@@ -166,7 +166,7 @@ fn plot(
     let [left, top, right, bottom] = MARGIN;
     let inner = Rect::from_min_max(place.min + vec2(left, top), place.max - vec2(right, bottom));
     let Some((low, high, step)) = scale(track).filter(|_| inner.width() > 40.0) else {
-        return empty(ui, place, "No value is a number here");
+        return empty(ui, place, "There are no values here");
     };
     let painter = ui.painter().with_clip_rect(place);
     let caption = theme::regular(size::CAPTION);

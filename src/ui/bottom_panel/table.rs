@@ -194,7 +194,7 @@ fn sieve(state: &State, layer: &Layer) -> StreamlineRules {
 fn stopped(ui: &mut Ui, state: &State, layer: &Layer, place: Rect, actions: &mut Vec<Action>) {
     let sieve = sieve(state, layer);
     let now = sieve.stop.map_or(ANY_REASON, StopReason::words);
-    let chosen = menu::select(ui, place, "Rows stopped for", now, |ui| {
+    let chosen = menu::select(ui, place, "Stop reason of the rows", now, |ui| {
         reasons(ui, sieve.stop)
     });
     if let Some(stop) = chosen {
@@ -252,7 +252,8 @@ fn filter(
             }));
         }
         None => {
-            let text = format!("\"{typed}\" is no range, expected one as 0.2–0.5, 0.2.. or ..0.5");
+            let text =
+                format!("\"{typed}\" is not a range; expected one such as 0.2–0.5, 0.2.. or ..0.5");
             crate::ui::widgets::notice::say(ui, place, text);
         }
     }

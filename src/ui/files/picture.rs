@@ -69,7 +69,7 @@ pub(super) fn options(ui: &mut Ui, pane: &mut Option<Pane>, look: &mut Look) {
         Rect::from_min_size(place.min, vec2(half, ROW)),
         Rect::from_min_size(place.min + vec2(half, 0.0), vec2(half, ROW)),
     );
-    if let Some(on) = checkbox(ui, left, "Transparent ground", look.transparent) {
+    if let Some(on) = checkbox(ui, left, "Transparent background", look.transparent) {
         look.transparent = on;
     }
     if let Some(on) = checkbox(ui, right, "Turntable", look.turn.is_some()) {
@@ -97,7 +97,7 @@ pub(super) fn options(ui: &mut Ui, pane: &mut Option<Pane>, look: &mut Look) {
         let right = Rect::from_min_size(place.min + vec2(half, 0.0), vec2(half, ROW));
         let lacks = match Ffmpeg::find() {
             Ok(_) => None,
-            Err(NoFfmpeg::Missing) => Some("For a film install ffmpeg"),
+            Err(NoFfmpeg::Missing) => Some("Install ffmpeg for a film"),
             Err(NoFfmpeg::Denied(_)) => Some("ffmpeg may not be executed"),
         };
         if let Some(words) = lacks {

@@ -153,7 +153,7 @@ impl PathPurpose {
         };
         let [some, all] = [some, lines.len()].map(|n| format::count(n as u64));
         Some(format!(
-            "{some} of {all} streamlines: those that the filter leaves. Switch it off to export all"
+            "{some} of {all} streamlines: those that pass the filter. Switch it off to export all"
         ))
     }
 
@@ -227,11 +227,11 @@ impl PathPurpose {
                 SegmentFile::Labels => "Export the label map",
                 SegmentFile::Surface => "Export the surface",
                 SegmentFile::Script => "Export the run",
-                SegmentFile::Structures => "Export all structures as label map",
+                SegmentFile::Structures => "Export structures as label map",
             },
             Self::Filter(what, _) => match what {
                 FilterFile::Weights => "Export the weights",
-                FilterFile::Kept => "Export the streamlines that stay",
+                FilterFile::Kept => "Export the kept streamlines",
                 FilterFile::All => "Export the streamlines with their weights",
                 FilterFile::Map(_) => "Export the map",
             },

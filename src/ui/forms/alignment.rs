@@ -39,7 +39,7 @@ pub fn show(
         return;
     };
     if !layer.display.visible {
-        let text = format!("{} is hidden: moving it shows nothing", layer.name);
+        let text = format!("{} is hidden: show it to see it move", layer.name);
         let p = theme::palette(ui.style());
         let note = Note::new(p, Severity::Warning, &text).action("Show it");
         if note.show(ui) == Some(NoteResponse::Taken) {
@@ -73,24 +73,25 @@ pub fn show(
         }
         None => rows::hint(
             ui,
-            "Moved by an affine that also scales: set it back to move it by hand",
+            "Moved by an affine that also scales: reset it to move it by numbers",
         ),
     }
     let running = state.session.jobs.iter().any(|j| j.slot == ALIGN);
     let to = fixed_name(&state.document, layer.id);
     let why = match (&layer.content, &to) {
-        (Content::Image(_), Some(_)) if running => Some("It is being aligned"),
+        (Content::Image(_), Some(_)) if running => Some("The alignment is running"),
         (Content::Image(_), Some(_)) => None,
-        (Content::Image(_), None) => Some("There is nothing to align to"),
-        _ => Some("Only images can be aligned by what they show"),
+        (Content::Image(_), None) => Some("There is no image to align to"),
+        _ => Some("Only images can be aligned by their content"),
     };
     let to = to.unwrap_or_default();
-    let hint =
-        format!("To {to}: rigid, by mutual information, from where it lies. No voxel changes");
+    let hint = format!(
+        "Rigid, to {to}, by mutual information, from its present position. No voxel changes"
+    );
     let buttons = vec![
         Button::plain("Align").disabled(why).hint(&hint),
         Button::plain("Affine…").icon(icons::FOLDER).hint(
-            "Moves it as a file says: FLIRT's .mat from this image to the scan, ITK's or ANTs' affine",
+            "Moves it by a transform file: FLIRT's .mat from this image to the scan, or an affine of ITK or ANTs",
         ),
     ];
     let size = vec2(ui.available_width(), space::BUTTON + 8.0);
@@ -105,7 +106,7 @@ pub fn show(
         let purpose = PathPurpose::Affine { layer: layer.id };
         memory.files.ask(ui.ctx(), purpose, Place::Middle, "");
     }
-    let reset = IconButton::new(icons::RESET, "Back to where the file says")
+    let reset = IconButton::new(icons::RESET, "Back to the position in the file")
         .side(24.0)
         .disabled(by == DAffine3::IDENTITY);
     if reset.show_right(ui, place).clicked() {

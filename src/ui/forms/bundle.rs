@@ -98,7 +98,7 @@ fn chosen(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
         Button::plain("Delete").hint("Remove the selected streamlines (Delete)"),
         Button::plain("Keep as layer").hint("New layer from the selected streamlines"),
         Button::plain("Others").hint("Invert the selection"),
-        Button::quiet("None").hint("Chooses none (Esc)"),
+        Button::quiet("None").hint("Clear the selection (Esc)"),
     ];
     let (responses, _) = crate::ui::panels::button_row(ui, place, buttons);
     let does = [
@@ -179,7 +179,7 @@ fn filter(
     group(ui, lines, &sieve, &mut set);
     stop(ui, lines, &sieve, &mut set);
     at_most(ui, lines, &sieve, &mut set);
-    let text = ["What passes", "What fails"];
+    let text = ["Matching", "Not matching"];
     let help = "Show the streamlines that meet the rules, or those that do not";
     if let Some(i) = segment_row(ui, "Show", help, &text, usize::from(sieve.invert)) {
         let invert = i == 1;
@@ -198,8 +198,8 @@ fn filter(
     let nothing = state
         .sifted(layer.id)
         .is_some_and(|sifted| sifted.kept == 0);
-    let off = nothing.then_some("Nothing passes: there is nothing to keep");
-    let keep = Button::plain("Keep what passes");
+    let off = nothing.then_some("No streamline passes: there is nothing to keep");
+    let keep = Button::plain("Keep matching");
     let keep = keep
         .disabled(off)
         .hint("New layer from the streamlines that pass");
@@ -266,11 +266,11 @@ fn regions(
     if many {
         rows::hint(
             ui,
-            "Regions that play no part are not listed; their role makes them count",
+            "Ignored regions are not listed; give a region a role to use it",
         );
     }
-    let text = ["Anywhere", "With an end"];
-    let help = "Where a streamline has to meet the regions that it goes through";
+    let text = ["Anywhere", "At an end"];
+    let help = "Where a streamline must meet the regions that it passes through";
     if let Some(i) = segment_row(ui, "Meets", help, &text, usize::from(sieve.by_ends)) {
         let by_ends = i == 1;
         set(
@@ -326,7 +326,7 @@ fn limits(
             },
             default: &|| (low, high),
             unit: if mm { "mm" } else { "" },
-            help: "Streamlines whose value, or mean along them, lies in this range. Double click: all",
+            help: "Streamlines whose value, or mean value, lies in this range. Double-click: all",
             limits: f64::MIN..=f64::MAX,
             waits: false,
         };
@@ -361,8 +361,8 @@ fn counting(
     set: &mut impl FnMut(StreamlineRules, Phase),
 ) {
     let text = ["Mean", "Any", "All"];
-    let help = "Which value must lie in the range: the mean along the streamline, that of at least one point, \
-                or those of all points";
+    let help = "Which value must lie in the range: the mean along the streamline, the value of at least one \
+                point, or of all points";
     let now = PointStatistic::ALL
         .iter()
         .position(|c| *c == limit.counting);
@@ -426,7 +426,7 @@ fn group(
         .as_ref()
         .filter(|g| lines.groups.contains_key(*g));
     let now = known.map_or("All of them", String::as_str);
-    let help = "Groups are bundles that the file names";
+    let help = "Groups are the bundles named in the file";
     let chosen = select_row(ui, "Group", help, now, |ui| {
         let mut chosen = None;
         if menu::Item::new("All of them")
@@ -481,7 +481,7 @@ fn stop(
         return;
     }
     let now = sieve.stop.map_or(ANY_REASON, StopReason::words);
-    let help = "Why tracking ended at one end of the streamline";
+    let help = "Reason why tracking stopped at an end of the streamline";
     let chosen = select_row(ui, "Stopped for", help, now, |ui| reasons(ui, sieve.stop));
     if let Some(stop) = chosen {
         set(
@@ -508,7 +508,7 @@ fn at_most(
         .decimals(0)
         .default(default_value)
         .limits(0.0..=1e9)
-        .switch(sieve.at_most.is_some(), "all that pass")
+        .switch(sieve.at_most.is_some(), "no limit")
         .help("Number of passing streamlines to draw at random; the same ones every time");
     let (at_most, phase) = match row.show(ui) {
         Some(Change::To(n, phase)) => (Some(n as usize), phase),

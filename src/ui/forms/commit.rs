@@ -55,14 +55,14 @@ fn refusals(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
     let p = theme::palette(ui.style());
     if state.document.filtered().is_none() {
         ui.add_space(4.0);
-        let text = "There are no streamlines to weigh";
+        let text = "There are no streamlines to fit";
         let mut note = Note::new(p, Severity::Information, text);
         let live = state
             .final_live()
             .is_some_and(|l| !l.output.kept.is_empty());
         let tensors = state.document.tensors.is_some();
         note = match (live, tensors) {
-            (true, _) => note.action("Keep the live ones"),
+            (true, _) => note.action("Keep the live streamlines"),
             (false, true) => note.action("Track the whole brain"),
             (false, false) => note,
         };
@@ -118,7 +118,7 @@ pub fn foot(
     let run_at = Rect::from_min_size(place.min, vec2(wide, place.height()));
     let place = place.with_min_x(run_at.right() + 6.0);
     let stop = Button::plain("Stop").disabled((!running).then_some("Nothing runs"));
-    let stop = stop.hint("Ends the fit and keeps the last weights (Space, Esc)");
+    let stop = stop.hint("End the fit and keep the last weights (Space, Esc)");
     let none = (!weighed).then_some("There are no weights yet: run the fit first");
     let export = Button::plain("Export…")
         .icon(icons::EXPORT)

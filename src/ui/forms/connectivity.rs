@@ -79,7 +79,7 @@ pub fn show(ui: &mut Ui, state: &State, lines: &Tractogram, actions: &mut Vec<Ac
         Some(column) => state.column_name(column),
         None => "None".to_owned(),
     };
-    let help = "Its mean over the streamlines of a pair";
+    let help = "Mean of the value over the streamlines of a pair";
     let chosen = select_row(ui, "Mean of", help, &shown, |ui| {
         let mut chosen = None;
         if menu::Item::new("None")

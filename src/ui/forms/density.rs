@@ -66,11 +66,11 @@ pub fn show(
     });
     let density = density.clone();
     let running = state.session.jobs.iter().any(|j| j.slot == DENSITY);
-    let why = why.or(running.then_some("A map is being made"));
+    let why = why.or(running.then_some("A map is being computed"));
     let button = Button::plain("Map density")
         .icon(icons::PLUS)
         .disabled(why)
-        .hint("Adds the map as a layer; live streamlines are kept with it");
+        .hint("Adds the map as a layer, and keeps the live streamlines as another");
     let size = vec2(ui.available_width(), space::BUTTON + 8.0);
     let (rect, _) = ui.allocate_exact_size(size, Sense::hover());
     let row = paint::inset(rect, space::INSET, space::INSET);

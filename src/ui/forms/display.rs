@@ -113,7 +113,7 @@ pub fn controls(
                 let row = SliderRow::new("Hide below FA", f64::from(d.hide_below_fa), 0.0..=0.5)
                     .default(0.0)
                     .limits(0.0..=1.0)
-                    .help("Hides voxels with little direction");
+                    .help("Hides voxels with low anisotropy");
                 if let Some((v, phase)) = row.value(ui) {
                     set(
                         Display {
@@ -186,8 +186,8 @@ fn file_space(ui: &mut Ui, state: &State, layer: &Layer, actions: &mut Vec<Actio
     };
     let text = Space::ALL.map(Space::name);
     let now = Space::ALL.iter().position(|s| *s == space).unwrap_or(0);
-    let help = "The file does not say which way its axes run. If left and right are exchanged, choose \
-                the other";
+    let help = "The file does not say in which direction its axes run. If left and right are swapped, choose \
+                the other option";
     if let Some(i) = segment_row(ui, "Axes in the file", help, &text, now) {
         actions.push(Action::Files(FilesAction::OpenAs {
             path: file.clone(),
@@ -204,7 +204,7 @@ fn opacity(ui: &mut Ui, d: &Display, default: f64, set: &mut impl FnMut(Display,
         .decimals(0)
         .default(default * 100.0)
         .unit("%")
-        .help("How much of what lies below shows through");
+        .help("How far the layers below show through");
     if let Some((v, phase)) = row.value(ui) {
         set(
             Display {
@@ -262,7 +262,7 @@ fn window(
             (f64::from(low) * scale, f64::from(high) * scale)
         },
         unit: short_unit(layer),
-        help: "Values shown as black and white. Right-drag on a slice does the same; double click resets",
+        help: "Values shown as black and white. Right-drag on a slice does the same; double-click to reset",
         limits: f64::MIN..=f64::MAX,
         waits: false,
     };
@@ -393,7 +393,7 @@ pub fn lines(ui: &mut Ui, d: &Display, has: Has, set: &mut impl FnMut(Display, P
         Some((_, name)) => name,
         None => fixed().map_or("One colour", |(name, _)| name),
     };
-    let help = "What the colour of a streamline shows";
+    let help = "Value that the colour of a streamline shows";
     let chosen = select_row(ui, "Colour by", help, shown, |ui| {
         let mut chosen = None;
         for (colouring, name) in COLOURINGS {

@@ -141,7 +141,7 @@ fn second_rank(ui: &mut Ui, state: &State, defaults: &Rays, kinds: &mut Kinds, s
         &mut |walk, p| set(with_walk(rays, walk), p),
     );
     let christoffel = rays.params.form == Form::Christoffel;
-    let fixed = "Christoffel symbols come with a midpoint rule of their own";
+    let fixed = "Christoffel symbols use their own midpoint rule";
     let fixed = christoffel.then_some(fixed);
     let walk_defaults = &defaults.params.walk;
     walk::integrator(

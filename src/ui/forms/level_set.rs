@@ -63,7 +63,7 @@ fn inputs(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
     let document = &state.document;
     let image = document.segmented_image();
     let name = image.map_or("none", |(layer, _)| &layer.name);
-    let help = "The image whose values draw the surface";
+    let help = "Image whose values drive the surface";
     let chosen = select_row(ui, "Image", help, name, |ui| {
         let mut chosen = None;
         for layer in document.layers.iter().rev().filter(|l| scalar(l).is_some()) {
@@ -103,7 +103,7 @@ fn start(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
     ];
     let parts: Vec<String> = parts.into_iter().flatten().collect();
     let shown = parts.join(", ");
-    let help = "What the surface begins with; spheres add to it at any time, keep-out spheres take away and keep it out";
+    let help = "Initial surface; spheres add to it at any time, keep-out spheres cut it away and keep it out";
     let chosen = select_row(ui, "Start", help, &shown, |ui| {
         let mut chosen = None;
         let mut item = |ui: &mut Ui, name: &str, from: From| {
@@ -194,7 +194,7 @@ fn controls(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<A
             Some(sample) => format!("{} sampled", format::count(sample.count() as u64)),
             None => String::new(),
         };
-        panels::caption(ui, "Grow where T − ε < value < T + ε", &fact);
+        panels::caption(ui, "Grows where T − ε < value < T + ε", &fact);
         let frame = crate::state::segment::frame_of(layer, volume);
         let (least, most) = extent(memory, volume, frame);
         let scale = layer.unit_scale;
@@ -238,7 +238,8 @@ fn controls(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<A
         .decimals(decimals)
         .limits(0.0..=10.0 * span)
         .unit(short_unit(layer))
-        .help("How far from T values still belong; a sample sets it to a little under half of the contrast to what lies just outside, short of the background");
+        .help("Largest difference from T; a sample sets it to a little under half of the contrast to the \
+               values just outside, without reaching the background");
         if let Some((tolerance, phase)) = row.value(ui) {
             change(params.target, (tolerance as f32) / scale, phase);
         }
@@ -301,7 +302,12 @@ fn transport(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
         format::count(earlier)
     );
     let buttons = [
-        (icons::STEP, "Ten steps", why.is_some(), SegmentAction::Step),
+        (
+            icons::STEP,
+            "Advance ten steps",
+            why.is_some(),
+            SegmentAction::Step,
+        ),
         (
             icons::REWIND,
             &*back,
@@ -310,13 +316,13 @@ fn transport(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
         ),
         (
             icons::RESET,
-            "Back to the start",
+            "Back to step 0",
             step == 0,
             SegmentAction::Rewind(0),
         ),
         (
             icons::TRASH,
-            "Clear: no spheres, no surface",
+            "Delete the spheres and the surface",
             working.live.is_none() && state.document.segment.spheres.is_empty(),
             SegmentAction::Clear,
         ),
@@ -385,7 +391,7 @@ fn tools(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
 
 const MIXED: &str = "Several tissues sampled: sample a smaller part";
 
-const TAKES_IN: &str = "ε takes in tissue around the sample: narrow it";
+const TAKES_IN: &str = "ε includes tissue around the sample: narrow it";
 const AIR: &str = "The range reaches the background: narrow ε";
 const SAMPLES: &str = "Each drag over a slice samples, until P or Esc";
 const ADDS: &str = "Each click adds a sphere, until A or Esc";
@@ -402,16 +408,16 @@ pub fn foot(
     actions: &mut Vec<Action>,
 ) {
     let none = state.session.segment.live.is_none();
-    let none = none.then_some("There is no surface yet: press A, then click in what you look for");
+    let none = none.then_some("There is no surface yet: press A, then click inside the structure");
     let moves = state.resting_surface().is_none();
     let files = state.segment_files();
-    let why = none.or(moves.then_some("The surface moves: pause it first"));
+    let why = none.or(moves.then_some("The surface is moving: pause it first"));
     let why = why.filter(|_| files.is_empty());
     let buttons = vec![
         Button::primary("Keep as mask")
             .icon(icons::PLUS)
             .disabled(none)
-            .hint("As a layer; the next structure begins"),
+            .hint("Keeps the surface as a layer; you can then start the next structure"),
         Button::plain("Export…")
             .icon(icons::EXPORT)
             .disabled(why)
@@ -454,10 +460,10 @@ const ROLES: [(Role, &str); 6] = [
 ];
 
 fn as_region(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
-    let help = "A region of the voxels inside, for tracking, rays and costs";
+    let help = "Makes a region of the voxels inside, for tracking, rays and costs";
     let shown = match state.resting_surface() {
         Some(_) => "region…",
-        None => "region, once it rests",
+        None => "region, once it is at rest",
     };
     let chosen = select_row(ui, "Use as", help, shown, |ui| {
         let mut chosen = None;

@@ -38,7 +38,7 @@ pub fn show(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<A
     );
     let place = paint::inset(rect, space::INSET, space::INSET);
     let place = Rect::from_min_size(place.min, vec2(place.width(), space::BUTTON));
-    let none = all.is_empty().then_some("Nothing was measured yet");
+    let none = all.is_empty().then_some("No measurements yet");
     let buttons = vec![
         Button::plain("Distance").hint("Drag from point to point on a slice (M)"),
         Button::plain("Angle").hint("Drag one arm from the corner's end, then click the other (N)"),

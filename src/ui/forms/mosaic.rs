@@ -18,7 +18,7 @@ pub fn show(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
     let panes = [Pane::Axial, Pane::Sagittal, Pane::Coronal];
     let pane = view.mosaic_pane();
     let now = panes.iter().position(|p| *p == pane).unwrap_or(0);
-    let help = "Which way the slices lie. A screenshot of this view is of the mosaic";
+    let help = "Orientation of the slices. A screenshot of this view shows the mosaic";
     if let Some(i) = segment_row(ui, "Slices", help, &panes.map(Pane::name), now) {
         actions.push(Action::View(ViewAction::SetMosaic(
             panes[i],

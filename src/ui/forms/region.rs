@@ -58,10 +58,10 @@ fn draw(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
         Tool::Fill => making::fill(ui, state, actions),
         _ => thickness(ui, drawing, &mut set),
     }
-    let sides = ["Adds", "Takes away"];
+    let sides = ["Adds", "Removes"];
     let help = match state.view.tool {
         Tool::Polygon => "What a closed polygon does",
-        _ => "Or the right button, which always takes away",
+        _ => "The right button always removes",
     };
     let now = usize::from(drawing.erase);
     if let Some(i) = segment_row(ui, "Left button", help, &sides, now) {
@@ -135,7 +135,7 @@ fn brush(ui: &mut Ui, drawing: &Drawing, set: &mut impl FnMut(Drawing)) {
             ..drawing.clone()
         });
     }
-    let help = "A ball reaches into the slices beside this one, a disc does not";
+    let help = "A ball reaches into adjacent slices, a disc does not";
     let shapes = ["Ball", "Disc"];
     if let Some(i) = segment_row(ui, "Shape", help, &shapes, usize::from(drawing.flat)) {
         set(Drawing {
@@ -179,26 +179,23 @@ fn where_on(state: &State) -> String {
     // Maps share the scan's voxels: the scan is named, not the map.
     let layer = layer_on(&state.document, grid).or_else(|| canvas(&state.document));
     let of = layer.map_or("another image".to_owned(), |l| l.name.clone());
-    format!(
-        "Made of the voxels of {of}, {}",
-        format::spacing(grid.spacing())
-    )
+    format!("On the grid of {of}, {}", format::spacing(grid.spacing()))
 }
 
 fn keys(tool: Tool) -> &'static str {
     match tool {
         Tool::Brush => {
-            "Left paints, right erases: on slices, and in 3-D on slices and regions that show there. \
-             B swaps them, Shift + wheel sets the radius"
+            "Left paints, right erases, on slices and on anything visible in 3-D. B swaps the buttons, Shift + \
+             wheel sets the radius"
         }
         Tool::Fill => {
-            "Click: what is connected and alike joins the region, and follows the tolerance until the \
-             next click. Right-click takes away"
+            "Click to add connected voxels of similar value; the tolerance still changes them until the next \
+             click. Right-click removes"
         }
-        Tool::Rectangle => "Drag from corner to corner. Right-drag takes away",
+        Tool::Rectangle => "Drag from corner to corner. Right-drag removes",
         _ => {
-            "Click corners, or drag freehand. Enter, a double click or the first corner closes; \
-             Backspace takes one back, Esc gives up"
+            "Click corners, or drag freehand. Enter, a double click or the first corner closes; Backspace \
+             removes the last corner, Esc cancels"
         }
     }
 }

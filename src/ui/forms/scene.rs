@@ -21,7 +21,7 @@ pub fn show(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<A
     let rows = [
         (
             "Slices",
-            "The slices of the other views, in their places",
+            "The slices of the other views, at their positions",
             view.slices_in_scene(),
             Action::View(ViewAction::ToggleSlicesInScene),
         ),

@@ -36,13 +36,16 @@ pub fn show(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<A
     if let Some(layer) = layer {
         show_list(ui, state, layer, actions);
         if !layer.display.visible {
-            rows::hint(ui, "Hidden. Its eye in the list of layers shows it (H)");
+            rows::hint(
+                ui,
+                "Hidden. Click its eye in the list of layers to show it (H)",
+            );
         }
         controls(ui, state, layer, memory, actions);
         volume::show(ui, state, layer, memory, actions);
         alignment::show(ui, state, layer, memory, actions);
         if let Content::Tractogram(tractogram) = &layer.content {
-            let why = tractogram.is_empty().then_some("There is no streamline");
+            let why = tractogram.is_empty().then_some("There are no streamlines");
             density::show(ui, state, Some(layer.id), why, memory, actions);
         }
     }
@@ -114,9 +117,8 @@ fn offered_mask(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
         return;
     };
     let name = path.file_name().unwrap_or_default().to_string_lossy();
-    let text = format!(
-        "{name} lies beside the scan. The fit used a mask that was found in the scan itself"
-    );
+    let text =
+        format!("{name} lies beside the scan, but the fit used a mask found in the scan itself");
     let p = theme::palette(ui.style());
     let note = Note::new(p, Severity::Information, &text).action("Use this mask");
     if note.show(ui) == Some(NoteResponse::Taken) {

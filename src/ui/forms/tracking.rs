@@ -162,7 +162,7 @@ pub(super) fn remarks(
     }
     if remarks.len() > REMARKS {
         let more = remarks.len() - REMARKS;
-        rows::hint(ui, &format!("and {more} more remarks"));
+        rows::hint(ui, &format!("and {more} more notes"));
     }
 }
 

@@ -55,7 +55,7 @@ pub fn show(
         VolumeStyle::Surface,
     ];
     let now = styles.iter().position(|s| *s == look.style).unwrap_or(0);
-    let help = "A cloud with the opacity curve below, or the surface of one value";
+    let help = "A cloud with the opacity curve below, or a surface of constant value";
     if let Some(i) = segment_row(ui, "Shown as", help, &text, now) {
         set(
             VolumeLook {
@@ -132,7 +132,7 @@ fn cloud(
     .default(default_value)
     .limits(VolumeLook::THICKNESS_MM)
     .unit("mm")
-    .help("Thickness to which the opacities of the curve refer; smaller values make everything denser");
+    .help("Thickness of the layer for which the curve gives the opacity; smaller values make everything denser");
     if let Some((v, phase)) = row.value(ui) {
         set(
             VolumeLook {
@@ -162,7 +162,7 @@ fn surface(
         .decimals(decimals)
         .default(default_value)
         .limits(f64::MIN..=f64::MAX)
-        .help("The surface is where the image has this value");
+        .help("Image value at the surface");
     if let Some((v, phase)) = row.value(ui) {
         set(
             VolumeLook {
@@ -213,7 +213,7 @@ fn colours(ui: &mut Ui, look: &VolumeLook, set: &mut Set) {
     };
     let chosen = colour_maps_and(
         ui,
-        ("Colours", "Colours over the window, or one colour"),
+        ("Colours", "Colours over the window, or a single colour"),
         (&ColourMap::FOR_IMAGES, now),
         shown,
         named(),
@@ -297,7 +297,7 @@ pub(super) fn cut_row(ui: &mut Ui, state: &State, now: Cut) -> Option<Cut> {
     let shown = match now {
         Cut::Nothing => "Nothing",
         Cut::Side(normal) => side(normal).unwrap_or("A side"),
-        Cut::Facing => "What faces you",
+        Cut::Facing => "The half facing you",
         Cut::Corner => "The corner facing you",
         Cut::Plane { .. } => "At a fixed plane",
     };
@@ -313,12 +313,12 @@ pub(super) fn cut_row(ui: &mut Ui, state: &State, now: Cut) -> Option<Cut> {
         for (name, normal) in SIDES {
             row(ui, name, Cut::Side(normal));
         }
-        row(ui, "What faces you", Cut::Facing);
+        row(ui, "The half facing you", Cut::Facing);
         row(ui, "The corner facing you", Cut::Corner);
         menu::line(ui);
         // Any orientation: rotate the view, then fix the plane.
         let CutPlane { at, normal } = facing(state);
-        row(ui, "What faces you, held", Cut::Plane { at, normal });
+        row(ui, "The half facing you, fixed", Cut::Plane { at, normal });
         chosen
     })
 }
@@ -331,7 +331,7 @@ pub(super) fn curve_row(
 ) -> Option<Transfer> {
     let chosen = presets.iter().position(|(_, t)| t == now);
     let shown = chosen.map_or("Own curve", |i| presets[i].0);
-    select_row(ui, "Curve", "Curves to start from", shown, |ui| {
+    select_row(ui, "Curve", "Preset curves", shown, |ui| {
         let mut taken = None;
         for (i, (name, transfer)) in presets.iter().enumerate() {
             if menu::Item::new(name).chosen(chosen == Some(i)).show(ui) {

@@ -216,7 +216,7 @@ fn filter(state: &State, list: &mut Entries) {
             act(FilterAction::RunAnew),
         );
         list.add(
-            "Filter: keep what stays as layer",
+            "Filter: keep the remaining streamlines as layer",
             "",
             act(FilterAction::Keep),
         );
@@ -278,7 +278,7 @@ fn views(list: &mut Entries) {
         (Layout::SceneFirst, "Layout: 3-D large"),
         (Layout::Single, "Layout: one view"),
         (Layout::Mosaic, "Layout: mosaic of slices"),
-        (Layout::Beside, "Layout: source beside speed"),
+        (Layout::Beside, "Layout: image beside speed"),
     ];
     for (layout, name) in layouts {
         list.add(name, "", act(ViewAction::SetLayout(layout)));

@@ -53,7 +53,7 @@ impl Views {
         slice_paint::scale_bar(&painter, &slice);
         let name = match state.session.segment.speed {
             Some(_) => "Speed",
-            None => "Speed: sample what you look for first",
+            None => "Speed: sample the structure first",
         };
         let at = rect.left_top() + vec2(10.0, 16.0);
         let sentence = [(name, theme::medium(size::LABEL), IN_VIEW.t1)];

@@ -63,7 +63,11 @@ impl TransferEditor<'_> {
                     chosen = i;
                     change = Some((made, Phase::Done));
                 }
-                None => notice::say(ui, plot, format!("{} points are the most", Transfer::MOST)),
+                None => notice::say(
+                    ui,
+                    plot,
+                    format!("A curve has at most {} points", Transfer::MOST),
+                ),
             }
         }
         let mut stored = Vec::new();
@@ -158,7 +162,7 @@ impl TransferEditor<'_> {
         let text = format!("{}: {} to {}", self.name, ends[0], ends[1]);
         response.widget_info(|| WidgetInfo::labeled(Role::Image, true, &text));
         if response.hovered() {
-            let hint = "Drag a point · double click adds one · Delete removes it";
+            let hint = "Drag a point · double-click adds one · Delete removes it";
             response.clone().on_hover_text(hint);
         }
     }
@@ -277,7 +281,7 @@ impl TransferEditor<'_> {
                 notice::say(
                     ui,
                     place,
-                    format!("{what}: \"{}\" is no number", typed.trim()),
+                    format!("{what}: \"{}\" is not a number", typed.trim()),
                 );
             }
             number

@@ -39,7 +39,7 @@ pub fn whole(ui: &Ui, place: Rect, name: &str, value: f64) -> f64 {
     let taken = value.round();
     if taken != value {
         let number = format::fixed(taken, 0);
-        let text = format!("{name} takes whole numbers only: {number} was used");
+        let text = format!("{name} takes only whole numbers: {number} was used");
         notice::say(ui, place, text);
     }
     taken
@@ -51,6 +51,6 @@ pub fn no_number(ui: &Ui, place: Rect, name: &str, typed: &str, kept: &str) {
     notice::say(
         ui,
         place,
-        format!("{name}: \"{typed}\" is no number, {kept} stays"),
+        format!("{name}: \"{typed}\" is not a number, {kept} stays"),
     );
 }

@@ -214,7 +214,7 @@ fn come_back() {
     std::fs::remove_dir_all(folder.path().join("weights.arcuate.files")).expect("removed");
     let (code, _, reported) = run(&["replay", "weights.arcuate"], folder.path());
     assert_eq!(code, Some(1), "{reported}");
-    let sentence = "were not fitted again: the streamlines are not here";
+    let sentence = "were not fitted again: the streamlines are missing";
     assert!(reported.contains(sentence), "{reported}");
     let mut without = Window::opened(&path);
     let message = without.said();

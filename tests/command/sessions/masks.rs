@@ -134,7 +134,7 @@ fn unreadable() {
     let sentence = format!("{count} regions are left out and stay in the session");
     assert!(message.contains(&sentence), "{message}");
     assert!(message.contains("of a later version"), "{message}");
-    assert!(message.contains("cannot be made again"), "{message}");
+    assert!(message.contains("cannot be recomputed"), "{message}");
     assert!(masks(&again).is_empty());
     let lines = |w: &Window| {
         let layer = w.state.document.layer_named("Tracks").expect("kept");
@@ -187,7 +187,9 @@ fn unreadable() {
     // A partly recovered copy is not replaced.
     let mut recovered = recovered(&folder.path().join("t.arcuate"));
     assert!(
-        recovered.said().contains("kept until all of it is here"),
+        recovered
+            .said()
+            .contains("kept until everything is restored"),
         "{}",
         recovered.said()
     );

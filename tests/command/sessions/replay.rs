@@ -105,7 +105,7 @@ fn replay() {
     let (code, value, said) = run(&["replay", "t.arcuate"], here);
     assert_eq!(code, Some(1), "{said}");
     assert!(
-        said.contains("1 of 4 results are not what they were"),
+        said.contains("1 of 4 results differ or could not be recomputed"),
         "{said}"
     );
     let all = outcomes(&value);
@@ -122,7 +122,7 @@ fn replay() {
     for sentence in [
         "dwi.nii.gz; name its folder with --look-in",
         "mask.nii.gz; name",
-        "Tensors could not be made again: There is no such file",
+        "Tensors could not be recomputed: There is no such file",
     ] {
         assert!(said.contains(sentence), "{said}");
     }
@@ -135,7 +135,7 @@ fn replay() {
     let sentence = "It is a folder now, and was a file";
     let line = said.lines().find(|l| l.contains(sentence)).expect("said");
     assert!(
-        line.contains("dwi.nii.gz; put the file back in place of the folder"),
+        line.contains("dwi.nii.gz; restore the file in place of the folder"),
         "{said}"
     );
     assert!(!said.contains("0 bytes"), "{said}");

@@ -180,10 +180,7 @@ fn lacking() {
     again.session(SessionAction::Answer { index, answer });
     again.session(SessionAction::OpenAnyway);
     let message = again.said();
-    assert!(
-        message.contains("Of snapshot 1, these are not here"),
-        "{message}"
-    );
+    assert!(message.contains("Missing from snapshot 1"), "{message}");
     assert!(message.contains("weights of Tracks"), "{message}");
     let sentence = "Snapshot 1: extra.nii.gz is not the file this session was saved with";
     assert!(message.contains(sentence), "{message}");

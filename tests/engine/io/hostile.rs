@@ -149,7 +149,7 @@ fn oddities() {
     assert!(warnings(&offset, &bytes)[0].contains("byte 352"));
     let mut longer = valid.bytes();
     longer.extend([1; 100]);
-    assert!(warnings(&valid, &longer)[0].contains("100 bytes behind"));
+    assert!(warnings(&valid, &longer)[0].contains("100 bytes after"));
     // "Not set", in nibabel's way and in the standard's.
     for (slope, inter) in [(f64::NAN, f64::NAN), (0.0, 5.0)] {
         let mut unset = valid.clone();

@@ -88,7 +88,7 @@ fn may_not_run() {
     assert!(
         sentence.starts_with(&format!(
             "Found an ffmpeg that may not be executed ({program}), expected one that can be started; make it \
-             executable, or use the pictures, which are there"
+             executable, or use the pictures, which were saved"
         )),
         "{sentence}"
     );

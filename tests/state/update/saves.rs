@@ -376,6 +376,6 @@ fn beside() {
     window.act(Action::Event(Event::new(job, delivery)));
     assert_eq!(
         window.state.session.status,
-        "Saved 9 streamlines with a.fa.tsf, a.commit.weights.txt, read back and equal: /data/a.tck"
+        "Saved and verified 9 streamlines with a.fa.tsf, a.commit.weights.txt: /data/a.tck"
     );
 }

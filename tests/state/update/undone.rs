@@ -278,7 +278,7 @@ fn segments() -> Vec<Row> {
         row("Speed overlay", ["0 %", "25 %"], |s| {
             segment(s, |p| p.speed_opacity = 0.25)
         }),
-        row("Steps a frame", ["auto", "20"], |s| {
+        row("Steps per frame", ["auto", "20"], |s| {
             segment(s, |p| p.pace = Some(20))
         }),
         row("Pause at leaks", ["on", "off"], |s| {
@@ -356,10 +356,10 @@ fn filters() -> Vec<Row> {
                 })
             })
         }),
-        row("At most", ["all that pass", "1 000"], |s| {
+        row("At most", ["no limit", "1 000"], |s| {
             sieve(s, |of| of.at_most = Some(1_000))
         }),
-        row("Show", ["What passes", "What fails"], |s| {
+        row("Show", ["Matching", "Not matching"], |s| {
             sieve(s, |of| of.invert = true)
         }),
         row("Nodes", ["100", "60"], |s| {

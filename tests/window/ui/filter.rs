@@ -179,13 +179,13 @@ fn carry_out<J: Receive<State>>(window: &mut Window) {
 fn nothing() {
     let mut window = window(tracking(), [1920.0, 1080.0]);
     click(&mut window, "Filter");
-    window.get_by_label_contains("There are no streamlines to weigh");
-    click(&mut window, "Keep the live ones");
+    window.get_by_label_contains("There are no streamlines to fit");
+    click(&mut window, "Keep the live streamlines");
     let document = &window.state().state.document;
     assert_eq!(document.filtered().map(|(_, lines)| lines.len()), Some(450));
     assert!(
         window
-            .query_by_label_contains("no streamlines to weigh")
+            .query_by_label_contains("no streamlines to fit")
             .is_none()
     );
     // A small window shows the same text.
@@ -259,7 +259,7 @@ fn model() {
     choose(&mut window, "Fibres", "Streamline density");
     assert!(params(&window).model.check().is_ok());
     assert!(window.query_by_label("Free water: Ball").is_none());
-    click(&mut window, "Signal, stop, operator");
+    click(&mut window, "Signal, stopping, operator");
     choose(&mut window, "Stop at change", "10⁻⁶");
     assert_eq!(params(&window).stop.objective, 1e-6);
     click(&mut window, "Reset to defaults");
@@ -505,7 +505,7 @@ fn results() {
     carry_out::<FitWeights>(&mut window);
     window.get_by_label_contains("Without CST L RMSE");
     let all = names(&window.state().state, "filter");
-    for name in ["Filter: run", "Filter: export weights, one a line…"] {
+    for name in ["Filter: run", "Filter: export weights (text)…"] {
         assert!(all.iter().any(|n| n == name), "{all:?}");
     }
     let what = FilterFile::Kept;

@@ -151,12 +151,12 @@ fn first_page() {
     state.session.jobs.push(JobHandle {
         slot: Slot::Load,
         ticket: 1,
-        label: "Making the demo head".to_owned(),
+        label: "Building the demo head".to_owned(),
         control,
         started: start_of_old_job(Duration::from_secs(1)),
     });
     let mut page = window(state, SIZE);
-    let shown = page.get_by_role_and_label(egui::Role::ProgressIndicator, "Making the demo head");
+    let shown = page.get_by_role_and_label(egui::Role::ProgressIndicator, "Building the demo head");
     let shown = shown.rect();
     let cards = page.get_by_label("Start the guide").rect();
     assert!(shown.bottom() < cards.top(), "{shown:?}");
@@ -196,11 +196,11 @@ fn guide() {
     assert!(state.document.filter.cut > 0.0);
     assert_eq!(state.session.guide, Some(TourStep::Save));
     // The streamlines that stay are saved.
-    window.get_by_label_contains("Save the streamlines that stay");
+    window.get_by_label_contains("Save the kept streamlines");
     let action = Action::View(ViewAction::SelectTask(Task::Track));
     update(&mut window.state_mut().state, action);
     window.run();
-    window.get_by_label_contains("Save the streamlines that stay");
+    window.get_by_label_contains("Save the kept streamlines");
     let exports = window.query_all_by_label("Export…");
     let first = exports.min_by(|a, b| a.rect().top().total_cmp(&b.rect().top()));
     first.expect("the guide's own").click();

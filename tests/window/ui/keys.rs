@@ -294,8 +294,8 @@ fn sheet() {
         let mut window = window(state, size);
         window.key_press(Key::Questionmark);
         window.run();
-        window.get_by_label("Ctrl + Shift + S: Save it under another name");
-        window.get_by_label("Space: Press what has the focus");
+        window.get_by_label("Ctrl + Shift + S: Save the session as…");
+        window.get_by_label("Space: Activate the focused control");
         let painter = window.ctx.debug_painter();
         let width = |text: &str, font| {
             let galley = painter.layout_no_wrap(text.to_owned(), font, egui::Color32::WHITE);

@@ -85,17 +85,17 @@ fn unfold(window: &mut Window) {
     for name in [
         "Tensor fit",
         "Deflection, integrator, seeding",
-        "Why ends stopped",
+        "Why tracking stopped",
         "Appearance",
         "Colours, outline, contours",
         "Pathways in 3-D",
         "Metric, local solver",
         "Tensor glyphs",
         "Diffusivities",
-        "Signal, stop, operator",
+        "Signal, stopping, operator",
         "Virtual lesion",
-        "Single weights",
-        "Figures of the fit",
+        "Individual weights",
+        "Fit statistics",
     ] {
         let folded = window
             .query_by_role_and_label(egui::Role::DisclosureTriangle, name)

@@ -56,7 +56,7 @@ fn of_tensor_fit() {
 fn of_commit() {
     let mut window = filter::filtering();
     click(&mut window, "Diffusivities");
-    click(&mut window, "Signal, stop, operator");
+    click(&mut window, "Signal, stopping, operator");
     reachable::<commit::Params>(&window);
 }
 

@@ -160,7 +160,7 @@ fn mistyped() {
     let wrong = folder.path().join("dwj.nii.gz");
     let mut page = page();
     type_over(&mut page, wrong.to_str().unwrap());
-    let sentence = format!("There is no file of this name: {}", wrong.display());
+    let sentence = format!("File not found: {}", wrong.display());
     wait(&mut page, |w| w.query_by_label(&sentence).is_some());
     assert_eq!(Path::new(&text(&page)), wrong);
     assert!(count_submitted(&page) == 0);

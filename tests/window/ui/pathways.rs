@@ -213,7 +213,7 @@ fn table() {
         window.get_by_label(&reported);
     }
     let volume = match kept.epsilon < found.pathway.joined_from {
-        true => "Volume, not joined ",
+        true => "Volume, ends not joined ",
         false => "Volume that joins the ends ",
     };
     window.get_by_label_contains(volume);
@@ -298,7 +298,7 @@ fn cloud() {
     }
     let mut window = window(solved(), SIZE);
     click(&mut window, "Cut away");
-    click(&mut window, "What faces you");
+    click(&mut window, "The half facing you");
     assert_eq!(settings(&window).cut, Cut::Facing);
     click(&mut window, "Curve");
     click(&mut window, "Cheapest only");

@@ -292,7 +292,7 @@ fn reasons() {
     click(&mut window, &name);
     assert_eq!(window.state().state.view.stop, None);
     // On the bar, by its position.
-    let bar = window.get_by_label("Reasons why ends stopped").rect();
+    let bar = window.get_by_label("Stop reasons of all ends").rect();
     for _ in 0..2 {
         window.hover_at(bar.left_center() + egui::vec2(2.0, 0.0));
         window.run();
@@ -417,15 +417,15 @@ fn arrows() {
 
 fn best() {
     let mut window = window(shot(), [1280.0, 800.0]);
-    click(&mut window, "Keep: Best n");
+    click(&mut window, "Keep: Top n");
     assert_eq!((rays(&window).cut, kept(&window)), (Cut::Top(100), 100));
     window
-        .get_by_role_and_label(egui::Role::TextInput, "Best number")
+        .get_by_role_and_label(egui::Role::TextInput, "Top number")
         .click();
     window.run();
     type_over(&mut window, "30");
     assert_eq!(kept(&window), 30);
-    click(&mut window, "Keep: Best %");
+    click(&mut window, "Keep: Top %");
     assert_eq!(
         (rays(&window).cut, kept(&window)),
         (Cut::TopShare(0.075), 30)
@@ -433,16 +433,16 @@ fn best() {
     click(&mut window, "Keep: Cut");
     assert!(matches!(rays(&window).cut, Cut::AtLeast(_)));
     assert_eq!(kept(&window), 30, "the cut stands where the best begin");
-    click(&mut window, "Keep: Best n");
+    click(&mut window, "Keep: Top n");
     assert_eq!(rays(&window).cut, Cut::Top(30));
     // There is no half ray, and a message says so.
     window
-        .get_by_role_and_label(egui::Role::TextInput, "Best number")
+        .get_by_role_and_label(egui::Role::TextInput, "Top number")
         .click();
     window.run();
     type_over(&mut window, "5.5");
     assert_eq!(kept(&window), 6);
-    window.get_by_label_contains("takes whole numbers only: 6 was used");
+    window.get_by_label_contains("takes only whole numbers: 6 was used");
     // Resetting the controls keeps the cut, which is none of them.
     change(&mut window, |r| r.params.walk.step_mm = 0.3);
     click(&mut window, "Reset to defaults");
@@ -451,7 +451,7 @@ fn best() {
     assert_eq!(rays(&window).cut, Cut::Top(6));
     // From all of them to some.
     change(&mut window, |r| r.cut = Cut::All);
-    click(&mut window, "Keep: Best %");
+    click(&mut window, "Keep: Top %");
     assert_eq!(kept(&window), 40);
 }
 
@@ -498,7 +498,7 @@ fn stale() {
     let mut window = window(state, [1920.0, 1080.0]);
     // It is dimmed until there are others.
     assert!(brightest(&window, "Connectivity measure") < 128);
-    window.get_by_label("This is from before the last change");
+    window.get_by_label("Out of date: settings have changed since");
     for name in ["Keep as layer", "Export…", "Copy as command"] {
         assert!(
             window.get_by_label(name).accesskit_node().is_disabled(),

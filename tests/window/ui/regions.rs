@@ -288,10 +288,10 @@ fn drawing_keys() {
 fn draw_panel() {
     let mut window = window(small_scan(), [1280.0, 800.0]);
     press(&mut window, Key::B);
-    window.get_by_label_contains("Made of the voxels of");
+    window.get_by_label_contains("On the grid of");
     click(&mut window, "Shape: Disc");
     assert!(window.state().state.view.drawing.flat);
-    click(&mut window, "Left button: Takes away");
+    click(&mut window, "Left button: Removes");
     assert!(window.state().state.view.drawing.erase);
     click(&mut window, "Drawing tool: Rectangle");
     assert_eq!(window.state().state.view.tool, Tool::Rectangle);

@@ -88,10 +88,10 @@ pub(super) fn place(window: &mut Window) {
 
 fn run() {
     let mut window = segmenting();
-    window.get_by_label_contains("Hold P and drag over what you look for");
+    window.get_by_label_contains("Hold P and drag over the structure");
     field(&mut window, "Target T", "0.5");
     assert!(window.state().state.document.segment.settings.told);
-    window.get_by_label_contains("Press A, then click in what you look for");
+    window.get_by_label_contains("Press A, then click inside the structure");
     window.key_press(egui::Key::A);
     window.run();
     assert_eq!(window.state().state.view.tool, Tool::Sphere { add: true });
@@ -107,7 +107,7 @@ fn run() {
     window.key_press(egui::Key::Space);
     window.run();
     assert_eq!(steered(&window).expect("asked for").play, RunControl::Run);
-    click(&mut window, "Clear: no spheres, no surface");
+    click(&mut window, "Delete the spheres and the surface");
     assert!(window.state().state.document.segment.spheres.is_empty());
 }
 
@@ -290,7 +290,7 @@ fn leak() {
             assert!(slider.bottom() <= results.rect().top(), "{name} {slider:?}");
         }
         // The views are not in this window; their test is `views::a leak is shown, and the way back from it`.
-        let back = window.get_by_label("Back to before").rect();
+        let back = window.get_by_label("Undo the leak").rect();
         assert!(note.contains_rect(back), "{note:?} {back:?}");
         click_with(&mut window, back.center(), egui::Modifiers::NONE);
         window.run();
@@ -314,7 +314,7 @@ fn leak() {
     state.session.segment.live = Some(Arc::new(calm));
     let window = window(state, [1280.0, 770.0]);
     assert!(window.query_by_label_contains("Possible leak").is_none());
-    assert!(window.query_by_label("Back to before").is_none());
+    assert!(window.query_by_label("Undo the leak").is_none());
     assert_eq!(window.get_by_label("Run").rect(), run);
 }
 

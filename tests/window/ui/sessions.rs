@@ -150,7 +150,7 @@ fn recovery() {
             origin: None,
         });
         let mut window = window(state, [1280.0, 800.0]);
-        let banner = "Arcuate ended without saving";
+        let banner = "Arcuate quit without saving";
         assert!(is_said(&window, banner));
         click(&mut window, answer);
         asked_first(&mut window, read);

@@ -160,7 +160,7 @@ fn streamlines() {
         for state in &states {
             window.state_mut().state = state.clone();
             window.run();
-            let names = ["Step", "Results", "Why ends stopped", "Appearance"];
+            let names = ["Step", "Results", "Why tracking stopped", "Appearance"];
             let there = names.map(|name| place(&window, name));
             let before = *before.get_or_insert(there);
             assert_eq!(there, before, "{size:?}");
@@ -323,7 +323,7 @@ fn covered() {
         ("Timing", "Not known"),
         ("Fibres", "Streamline density"),
         ("Fibres", "Cylinders"),
-        ("Mask", "wherever they run"),
+        ("Mask", "all voxels with streamlines"),
     ];
     let mut stored = 0;
     for size in SIZES {
@@ -439,7 +439,7 @@ fn stopped() {
     set(&mut state, Ended::Cancelled, 0);
     let mut window = super::window(state.clone(), [1920.0, 1700.0]);
     window.get_by_label("Stopped after 1 iteration: not converged");
-    click(&mut window, "Figures of the fit");
+    click(&mut window, "Fit statistics");
     let figure = window.get_by_label_contains("Ended by").accesskit_node();
     let text = figure.label().or(figure.value());
     assert_eq!(text.as_deref(), Some("Ended by user, not converged"));
@@ -452,7 +452,7 @@ fn stopped() {
     assert_eq!(brightest(&window, "Weight"), 255);
     set(&mut state, Ended::Iterations, 0);
     let window = super::window(state.clone(), SIZES[1]);
-    window.get_by_label("Not converged after 1 iteration, the most allowed");
+    window.get_by_label("Not converged after 1 iteration, the limit");
     set(&mut state, Ended::Iterations, 8);
     let window = super::window(state.clone(), SIZES[1]);
     window.get_by_label("Not converged after 9 iterations; a run has at most 1");

@@ -317,7 +317,7 @@ fn note_gone() {
             origin: None,
         });
         let mut window = window(state, size);
-        let back = window.get_by_label("Back to before").rect().center();
+        let back = window.get_by_label("Undo the leak").rect().center();
         window.hover_at(back);
         window.run();
         let run = |window: &Window| window.get_by_label("Run").rect();

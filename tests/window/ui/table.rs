@@ -143,7 +143,7 @@ fn stopped() {
         (StopReason::LowFa.words(), Some(StopReason::LowFa)),
         ("Any reason", None),
     ] {
-        click(&mut window, "Rows stopped for");
+        click(&mut window, "Stop reason of the rows");
         window.get_by_role_and_label(Role::MenuItem, word).click();
         window.run();
         assert_eq!(stop(&window), wanted);

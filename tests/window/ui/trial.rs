@@ -220,7 +220,7 @@ fn guided() {
     click(&mut window, "Widen it");
     let state = &window.state().state;
     assert_eq!(state.session.guide, Some(TourStep::Weigh));
-    click(&mut window, "Weigh streamlines");
+    click(&mut window, "Fit weights");
     assert_eq!(window.state().state.view.task, Task::Filter);
     window.get_by_label_contains("No streamlines yet: track the whole brain");
     let state = &mut window.state_mut().state;

@@ -58,7 +58,7 @@ fn way_back() {
                 actions.lock().unwrap().extend(new);
             });
         window.run_steps(3);
-        let back = window.get_by_label("Back to before");
+        let back = window.get_by_label("Undo the leak");
         let rect = back.rect();
         assert!(place.contains_rect(rect), "{pane:?} {place:?} {rect:?}");
         back.click();
@@ -94,7 +94,7 @@ fn clear() {
             _ => None,
         });
         let texts: Vec<_> = texts.collect();
-        let own = texts.iter().find(|(words, _)| *words == "Back to before");
+        let own = texts.iter().find(|(words, _)| *words == "Undo the leak");
         let button = own.expect("the button").1.expand2(vec2(10.0, 6.0));
         // With its outline, once for each side.
         let mut legend = texts.iter().filter(|(words, _)| *words == "R–L");
@@ -103,7 +103,7 @@ fn clear() {
             "{pointer:?}"
         );
         for (words, rect) in &texts {
-            let own = *words == "Back to before";
+            let own = *words == "Undo the leak";
             assert!(
                 own || !button.intersects(*rect),
                 "{words} {rect:?} {button:?}"

@@ -92,7 +92,7 @@ impl Device {
     ) -> Result<SharedBuffer, Error> {
         Err(Error::Driver {
             doing: WHAT.to_owned(),
-            why: "it is done on Linux alone".to_owned(),
+            why: "it is supported only on Linux".to_owned(),
         })
     }
 

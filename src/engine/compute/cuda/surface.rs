@@ -88,7 +88,7 @@ impl Device {
     ) -> Result<Surface, Error> {
         Err(Error::Driver {
             doing: WHAT.to_owned(),
-            why: "it is done on Linux alone".to_owned(),
+            why: "it is supported only on Linux".to_owned(),
         })
     }
 }

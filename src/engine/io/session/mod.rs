@@ -129,7 +129,7 @@ fn text(path: &Path) -> Result<String, Error> {
         .read_to_end(&mut bytes)
         .map_err(failed)?;
     String::from_utf8(bytes)
-        .map_err(|_| Error::malformed(path, "bytes that are no text", "a session file"))
+        .map_err(|_| Error::malformed(path, "bytes that are not text", "a session file"))
 }
 
 /// At least as many as there are values in a JSON text; those in strings count, too.

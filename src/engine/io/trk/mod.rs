@@ -190,7 +190,7 @@ fn records(
         if header.count > 0 && records.len() == header.count as usize {
             let behind = body.len() - at;
             info.miss(format!(
-                "The file goes on for {} behind its streamlines, which {} not used",
+                "The file continues for {} after its streamlines, which {} not used",
                 counted(behind, "byte"),
                 agreed(behind, "was", "were")
             ));

@@ -354,7 +354,7 @@ impl<'a> Arrays<'a> {
                 }
                 None => {
                     info.miss(format!(
-                        "{} is no part of a TRX; it was not used",
+                        "{} is not part of a TRX; it was not used",
                         part.name
                     ));
                     Ok(())
@@ -491,7 +491,7 @@ impl<'a> Arrays<'a> {
             .and_then(|i| i.iter().map(member).collect());
         let Some(members) = members else {
             return Err(self.wrong(
-                format!("members of {} that are no streamlines", part.name),
+                format!("members of {} that are not streamlines", part.name),
                 (
                     format!("whole numbers below {}", self.lines),
                     "write the file again",

@@ -22,7 +22,7 @@ impl Job for MakeHead {
     }
 
     fn label(&self) -> String {
-        "Making the demo head".to_owned()
+        "Building the demo head".to_owned()
     }
 
     fn run(

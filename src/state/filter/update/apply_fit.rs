@@ -19,7 +19,7 @@ use crate::state::{Display, Document, State};
 use std::sync::Arc;
 
 const CHANGED: &str =
-    "The streamlines were changed while they were weighed, so the weights were dropped: run again";
+    "Weights discarded because the streamlines changed during the fit: run it again";
 
 /// `earlier`: the fit that it continued.
 fn figures(

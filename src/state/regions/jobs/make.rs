@@ -132,8 +132,7 @@ impl RegionOperation {
                 let filled = region::fill(&volume, frame, from, tolerance, most_ml, control)?;
                 let note = filled.limited.then(|| {
                     format!(
-                        "Stopped at {most_ml} ml: it would have gone on; lower the tolerance or raise \
-                         the limit"
+                        "The fill reached its limit of {most_ml} ml; lower the tolerance or raise the limit"
                     )
                 });
                 let mask = match base {

@@ -56,7 +56,7 @@ impl SaveLabels {
             let own = own.and_then(|number| u16::try_from(number).ok());
             own.or_else(|| free.next()).unwrap_or_default()
         });
-        (numbers.collect(), " of the numbers that they had")
+        (numbers.collect(), " with their previous numbers")
     }
 }
 
@@ -104,7 +104,7 @@ impl WriteFile for SaveLabels {
         );
         if shared > 0 {
             let shared = io::words::counted(shared, "voxel");
-            what += &format!("; {shared} of several regions went to the first of them");
+            what += &format!("; {shared} in several regions went to the first of them");
         }
         Ok(saved(self.path, what, None))
     }

@@ -246,7 +246,7 @@ impl Job for RunRequest {
         control: &Control,
         partial: &RunSender,
     ) -> Result<Self::Output, JobError> {
-        control.begin("Steering the surface", 0);
+        control.begin("Growing the surface", 0);
         let memory = worker.memory::<WorkerMemory>();
         let (lend, backend) = (worker.image_exporter(), worker.backend());
         let update = memory.steer(self, lend, &backend, control, partial)?;

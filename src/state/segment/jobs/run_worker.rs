@@ -455,7 +455,7 @@ impl RunMemory {
             None => (Arc::new(evolution.field()?), step),
         };
         run.looked = Some((field.clone(), field_step));
-        let gone = || Error::Input("The surface is nowhere: go back, or begin anew".to_owned());
+        let gone = || Error::Input("The surface has vanished: go back, or start again".to_owned());
         let (mut phi, mut mask) = (None, None);
         if rests {
             phi = Some(backend.install(|| field.cropped()).ok_or_else(gone)?);

@@ -115,7 +115,7 @@ fn rests(state: &mut State) -> Option<(Arc<SurfaceUpdate>, Mask)> {
     let found = state.resting_surface().map(|(l, m)| (l.clone(), m.clone()));
     if found.is_none() {
         let sentence = match state.session.segment.live {
-            Some(_) => "The surface moves: pause it first",
+            Some(_) => "The surface is moving: pause it first",
             None => NONE_YET,
         };
         state.session.notify(Severity::Information, sentence);

@@ -128,8 +128,7 @@ pub(in crate::state) fn item(
         SavedOrigin::Kept(_) => {
             let sum = read.results.iter().find(|r| r.of == name);
             let stored = sum.and_then(|s| Some((s, s.file.as_ref()?)));
-            let (sum, stored) =
-                stored.ok_or("The session keeps how it was made, not its streamlines")?;
+            let (sum, stored) = stored.ok_or("The session has its recipe, not its streamlines")?;
             let folder = read.path.parent().unwrap_or(std::path::Path::new("/"));
             Some(Item::Stored {
                 path: folder.join(stored),
@@ -241,7 +240,7 @@ pub fn build(
                 document.edit_layer(id, |l| l.origin = origin);
             }
             Err(why) => {
-                notes.push(format!("{} cannot be made again: {why}", layer.name).into());
+                notes.push(format!("{} cannot be recomputed: {why}", layer.name).into());
                 let (layer, read) = (layer.clone(), read.clone());
                 let unread = MissingLayer { layer, why, read };
                 document.unread.insert(id, Arc::new(unread));
@@ -419,7 +418,7 @@ pub(in crate::state) fn restore(
         (SavedOrigin::Density(_), Restored::Density(volume)) => {
             (DocumentContent::Image(volume), Origin::Unknown, None)
         }
-        _ => return Err("The session says something else of it".to_owned()),
+        _ => return Err("The session file describes this layer differently".to_owned()),
     };
     let can_turn = matches!(&origin, Origin::Phantom { .. })
         || matches!(&origin, Origin::File { reading, .. } if reading.is_nothing());

@@ -65,13 +65,13 @@ pub(in crate::state) fn verified(state: &mut State, files: usize, differ: &[(Pat
         let path = path.display();
         let sentence = match standing {
             Standing::Missing(why) => format!(
-                "{why}, so the session cannot tell whether it has changed; make the file readable again and open the \
+                "{why}, so the session cannot tell whether it has changed; make the file readable and open the \
                  session again: {path}"
             ),
             // Names the changed file next to a scan or streamlines.
             Standing::Changed(why) => format!(
-                "{why}; the window shows what is there now: put the earlier file back and open the session again, or \
-                 save the session to keep the new one: {path}"
+                "{why}; the window shows the present file: restore the earlier one and open the session again, \
+                 or save the session to keep the new one: {path}"
             ),
             Standing::Same => continue,
         };

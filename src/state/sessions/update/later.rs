@@ -100,7 +100,7 @@ pub(in crate::state) fn make_again(state: &mut State, layer: LayerId, effects: &
     let name = absent.layer.name.clone();
     let request = match made_of(document, &absent) {
         None => return,
-        Some(Err(why)) => Err(format!("{name} cannot be made again: {why}")),
+        Some(Err(why)) => Err(format!("{name} cannot be recomputed: {why}")),
         Some(Ok(made)) => remake(document, layer.0, &name, &made),
     };
     match request {
@@ -161,13 +161,12 @@ pub(in crate::state) fn was_made_again(
     }
     let text = outcome.map_or(String::new(), |o| format!(", {}", o.words()));
     let seconds = wall_ms / 1e3;
-    state.session.status = format!("Made {name} again: {streamlines} in {seconds:.1} s{text}");
+    state.session.status = format!("Recomputed {name}: {streamlines} in {seconds:.1} s{text}");
     if outcome == Some(Match::Differs) {
         state.session.notify(
             Severity::Warning,
             format!(
-                "{name} was made again and is not what the session had: another version, or files \
-                 that changed"
+                "{name} was recomputed and differs from the session: another version, or changed files"
             ),
         );
     }

@@ -95,7 +95,7 @@ fn ask(
 ) {
     state.session.forget_failures(EDIT);
     if state.shifting(layer).is_some() {
-        let sentence = "The streamlines are being moved: delete or keep them once they are there";
+        let sentence = "The streamlines are being moved: wait, then delete or keep them";
         return state.session.notify(Severity::Information, sentence);
     }
     effects.push(Effect::submit(EditStreamlines {
@@ -119,12 +119,12 @@ pub fn done(
         return;
     };
     let Some(before) = lines_of(&old).filter(|lines| lines.id() == of) else {
-        let sentence = "The streamlines are others by now: nothing was deleted or kept";
+        let sentence = "The streamlines have changed: nothing was deleted or kept";
         return state.session.notify(Severity::Information, sentence);
     };
     let (had, left) = (before.len(), tractogram.len());
     if fresh && left == 0 {
-        let sentence = "Nothing is left: there is nothing to keep";
+        let sentence = "No streamline is left to keep";
         return state.session.notify(Severity::Information, sentence);
     }
     let document = &state.document;

@@ -36,8 +36,8 @@ fn columns(inner: Rect) -> [Rect; 3] {
     })
 }
 
-const SUM: &str = "Over the streamlines above the cut. Σ w × mm: sum of weight × length in mm, what the bundle \
-                   explains as a whole";
+const SUM: &str = "Sums over the streamlines above the cut. Σ w × mm: sum of weight × length in mm, which the \
+                   whole bundle explains";
 
 pub fn show(
     ui: &mut Ui,
@@ -88,7 +88,7 @@ pub fn show(
         one(ui, state, layer, (i, row, both), actions);
     }
     if alone && apart.is_empty() {
-        let text = "Groups of a TRX file, regions and a filter of the streamlines have a row each";
+        let text = "Each TRX group, each region and the streamline filter get a row here";
         rows::hint(ui, text);
     }
 }
@@ -222,7 +222,7 @@ fn one(
             return;
         }
         (Of::Group(_), true) => "Click to show all streamlines again",
-        (Of::Group(_), false) => "Click: this bundle alone",
+        (Of::Group(_), false) => "Click to show this bundle alone",
         (Of::Apart(ExtraBundle::Region(_), _), _) => {
             "All streamlines that pass the region, of any bundle. Click to select the region"
         }
@@ -351,7 +351,7 @@ fn without(ui: &mut Ui, state: &State, weighed: &Weighed, actions: &mut Vec<Acti
             );
         }
         for region in &state.document.regions {
-            let name = format!("What passes {}", region.name);
+            let name = format!("Streamlines through {}", region.name);
             item(ui, &name, VirtualLesionResult::Region(region.id));
         }
         for kept in state
@@ -360,13 +360,13 @@ fn without(ui: &mut Ui, state: &State, weighed: &Weighed, actions: &mut Vec<Acti
             .iter()
             .filter(|k| k.found.is_some())
         {
-            let name = format!("What passes {}", kept.name);
+            let name = format!("Streamlines through {}", kept.name);
             item(ui, &name, VirtualLesionResult::Pathway(Some(kept.id)));
         }
         if state.final_pathway().is_some() {
             item(
                 ui,
-                "What passes the live pathway",
+                "Streamlines through the live pathway",
                 VirtualLesionResult::Pathway(None),
             );
         }
@@ -378,7 +378,7 @@ fn without(ui: &mut Ui, state: &State, weighed: &Weighed, actions: &mut Vec<Acti
     if weighed.lesions.is_empty() {
         rows::hint(
             ui,
-            "Choose streamlines (K), place a region or open a TRX with groups to leave some out",
+            "To leave some out, choose streamlines (K), place a region or open a TRX with groups",
         );
     }
 }

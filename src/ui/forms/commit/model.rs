@@ -21,7 +21,7 @@ use crate::ui::{Memory, panels};
 use egui::Ui;
 
 const DIFFUSIVITIES: &str = "Diffusivities";
-const MORE: &str = "Signal, stop, operator";
+const MORE: &str = "Signal, stopping, operator";
 /// Parameters with a row elsewhere; all others are under [`MORE`].
 const PLACED: &[&str] = &[
     "model",
@@ -118,7 +118,7 @@ fn gamma(ui: &mut Ui, params: &Params, along: f64, radii: &[Gamma], set: &mut Se
     let row = SliderRow::new("Shape", first.shape, 0.5..=10.0)
         .default(commit::DEFAULT_GAMMA.shape)
         .limits(0.05..=100.0)
-        .help("Of the gamma distribution of radii");
+        .help("Shape of the gamma distribution of radii");
     if let Some((shape, phase)) = row.value(ui) {
         to(Gamma { shape, ..first }, phase);
     }
@@ -126,7 +126,7 @@ fn gamma(ui: &mut Ui, params: &Params, along: f64, radii: &[Gamma], set: &mut Se
         .default(commit::DEFAULT_GAMMA.scale_um)
         .limits(0.01..=50.0)
         .unit("µm")
-        .help("Of the gamma distribution: the mean radius is shape times scale");
+        .help("Scale of the gamma distribution: the mean radius is shape × scale");
     if let Some((scale_um, phase)) = row.value(ui) {
         to(Gamma { scale_um, ..first }, phase);
     }
@@ -147,7 +147,7 @@ fn surround(ui: &mut Ui, params: &Params, default_value: &Params, shells: usize,
     }
     let help = match shells {
         0 | 1 => {
-            "Water that diffuses equally in all directions. One shell does not separate it from the other \
+            "Water that diffuses equally in all directions. A single shell cannot separate it from the other \
              compartments"
         }
         _ => "Water that diffuses equally in all directions",
@@ -207,7 +207,7 @@ fn diffusivities(ui: &mut Ui, params: &Params, default_value: &Params, set: &mut
     parameters::rows(ui, params, default_value, Rows::These(&["along"]), set);
     for (i, zeppelin) in params.model.extra.iter().enumerate() {
         let name = numbered("Radial", i);
-        let text = (&*name, "Across fibres, around them");
+        let text = (&*name, "Of the water around fibres, across them");
         let known = default_value.model.extra.get(i).map(|z| z.across);
         let row = diffusivity(ui, text, (zeppelin.across, known), 0.1..=1.5);
         if let Some((across, phase)) = row {
@@ -221,7 +221,7 @@ fn diffusivities(ui: &mut Ui, params: &Params, default_value: &Params, set: &mut
     }
     for (i, free) in params.model.free.iter().enumerate() {
         let name = numbered("Ball", i);
-        let text = (&*name, "Of free water: in tissue, in cerebrospinal fluid");
+        let text = (&*name, "Of free water, in tissue or cerebrospinal fluid");
         let known = default_value.model.free.get(i).copied();
         if let Some((to, phase)) = diffusivity(ui, text, (*free, known), 1.0..=4.0) {
             let mut params = params.clone();

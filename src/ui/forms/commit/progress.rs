@@ -90,9 +90,7 @@ pub fn unfinished(weighed: &Weighed) -> Option<String> {
             "Not converged after {iterations}; a run has at most {}",
             count(own)
         )),
-        Ended::Iterations => Some(format!(
-            "Not converged after {iterations}, the most allowed"
-        )),
+        Ended::Iterations => Some(format!("Not converged after {iterations}, the limit")),
         Ended::Objective | Ended::Kkt | Ended::Target => None,
     }
 }

@@ -16,8 +16,8 @@ use crate::ui::{Memory, panels};
 use egui::{Color32, Rect, Sense, Ui, vec2};
 use std::sync::Arc;
 
-const SINGLE: &str = "Single weights";
-const FIGURES: &str = "Figures of the fit";
+const SINGLE: &str = "Individual weights";
+const FIGURES: &str = "Fit statistics";
 
 /// The weights of the streamlines being filtered.
 pub fn weighed(state: &State) -> Option<(&Arc<Layer>, &Arc<Weighed>)> {
@@ -47,7 +47,7 @@ pub fn show(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<A
         section::head(ui, "Results");
         let text = match state.is_filtering() {
             true => "Fitting…",
-            false => "Weights of the streamlines appear here: run the fit",
+            false => "Run the fit to see the weights of the streamlines",
         };
         return rows::hint(ui, text);
     };
@@ -101,8 +101,8 @@ fn histogram(
 ) {
     let zero = all.saturating_sub(weighed.sorted.len());
     let fact = format!("weight 0: {}", count(zero as u64));
-    let help = "Share of the b = 0 signal that a streamline explains per mm of its length in a voxel. The split \
-                between near-duplicates is arbitrary: trust sums over bundles";
+    let help = "Fraction of the b = 0 signal that a streamline explains per mm of its length in a voxel. The \
+                split between near-duplicates is arbitrary: trust sums over bundles";
     panels::caption(ui, "Weight, log scale", &fact).on_hover_text(help);
     if weighed.sorted.is_empty() {
         return rows::hint(ui, "No streamline explains any of the signal");
@@ -154,7 +154,7 @@ fn shown(
         Shown::Difference => all - kept,
     };
     if let Some(seen) = narrowed(state, layer, requested) {
-        let text = "of these are shown: regions or another filter hide the rest";
+        let text = "of these are shown: regions or another filter hide the others";
         rows::hint(ui, &format!("{} {text}", count(seen as u64)));
     }
     let (rect, _) = ui.allocate_exact_size(
@@ -200,8 +200,8 @@ fn map_row(ui: &mut Ui, state: &State, layer: &Layer, actions: &mut Vec<Action>)
     let text: Vec<&str> = std::iter::once("Off")
         .chain(maps.iter().map(WeightMap::short))
         .collect();
-    let help = "Shares of the signal that fibres (IC), the water around them (EC) and free water (ISO) explain, or \
-                what is left unexplained (RMSE)";
+    let help = "Fractions of the signal that fibres (IC), the water around them (EC) and free water (ISO) \
+                explain, or what is left unexplained (RMSE)";
     let columns = Columns::allocate(ui);
     slider::label(ui, columns.label, "Map", help);
     // Five labels need more than the default width.
@@ -270,7 +270,7 @@ fn figures(ui: &mut Ui, weighed: &Weighed, memory: &mut Memory) {
         ("Ended by", ended.to_owned()),
         ("Segments", count(f.segments)),
         ("Voxels", count(f.voxels)),
-        ("Samples a voxel", count(f.samples)),
+        ("Samples per voxel", count(f.samples)),
     ];
     for (name, value) in readings {
         rows::reading(ui, name, &value);

@@ -74,7 +74,7 @@ pub fn on_slices(ui: &mut Ui, settings: &PathwaySettings, memory: &mut Memory, s
     .decimals(0)
     .default(f64::from(default_value.opacity) * 100.0)
     .unit("%")
-    .help("Of the cost on slices");
+    .help("Opacity of the cost on slices");
     if let Some((percent, phase)) = row.value(ui) {
         let opacity = (percent / 100.0) as f32;
         let settings = settings.clone();
@@ -134,7 +134,7 @@ fn contours(ui: &mut Ui, settings: &PathwaySettings, set: &mut Set) {
         .unit(of.name())
         .switch(settings.contours.is_some(), "off")
         .help(
-            "Spacing of lines of equal cost from the seed (u₁), or from the target where u₂ is shown; 1 is the \
+            "Spacing of lines of equal cost from the seed (u₁), or from the target if u₂ is shown; 1 is the \
              cost of 1 mm of isotropic tissue",
         );
     let (contours, phase) = match row.show(ui) {

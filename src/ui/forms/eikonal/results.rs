@@ -54,7 +54,7 @@ pub fn show(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<A
         let text = if state.session.jobs.iter().any(busy) {
             "Solving…"
         } else {
-            "The pathway appears here as soon as there are a seed and a target"
+            "The pathway appears here once there are a seed and a target"
         };
         rows::hint(ui, text);
     }
@@ -96,7 +96,7 @@ fn head(ui: &mut Ui) {
     let size_wanted = vec2(ui.available_width(), 20.0);
     let (rect, response) = ui.allocate_exact_size(size_wanted, Sense::hover());
     response.on_hover_text(
-        "Volume of the part that joins the ends, else of all · length and cost E* of the cheapest path",
+        "Volume of the part that joins the ends, or of all voxels · length and cost E* of the cheapest path",
     );
     let inner = paint::inset(rect, space::INSET, space::INSET);
     let font = theme::regular(size::CAPTION);
@@ -131,7 +131,7 @@ fn statistics(found: &PathwayResult, epsilon: f64) -> [(&'static str, String); 5
     let (length_mm, cost) = (found.path.total_mm(), found.path.total_cost());
     // A pathway in pieces has no component that joins the ends.
     let volume = match epsilon < found.pathway.joined_from {
-        true => "Volume, not joined",
+        true => "Volume, ends not joined",
         false => "Volume that joins the ends",
     };
     let unit = format::with_unit;

@@ -45,7 +45,7 @@ pub fn number(ui: &mut Ui, rays: &Rays, defaults: &Rays, kinds: &mut Kinds, set:
         .whole()
         .default(defaults.count().unwrap_or(1) as f64)
         .limits(1.0..=MOST)
-        .help("Number of rays, started in the seed in whole fans");
+        .help("Number of rays; every seed point starts a whole fan");
     if let Some((all, phase)) = row.value(ui) {
         set(with_count(rays, all as usize, kinds), phase);
     }

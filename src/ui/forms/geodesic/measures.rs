@@ -19,10 +19,10 @@ use crate::ui::{Memory, format, panels};
 use egui::{Color32, Rect, Ui, vec2};
 
 /// Explanation of the measure, on hover.
-const CM: &str = "Length of a ray divided by its length in the metric of the inverse tensors, whose \
-    unit is the mean diffusivity over the whole mask, CSF included. Rays that follow fibres have \
-    more than others: through plain tensors (α = 1) mostly less than 1 in white matter, through sharpened \
-    ones several. Compare rays with each other";
+const CM: &str = "Length of a ray divided by its length in the metric of the inverse tensors, whose unit is \
+                  the mean diffusivity over the whole mask, CSF included. Rays along fibres score higher than \
+                  others: with plain tensors (α = 1) mostly below 1 in white matter, with sharpened ones \
+                  several units. Compare rays with each other";
 
 /// Why there are none, with one suggestion.
 pub fn nothing(
@@ -176,7 +176,7 @@ fn keep(ui: &mut Ui, now: &Rays, live: &RayResult, kept: usize) -> Option<(Cut, 
         Cut::Top(_) => 1,
         Cut::TopShare(_) => 2,
     };
-    let sentence = ["Cut", "Best n", "Best %"];
+    let sentence = ["Cut", "Top n", "Top %"];
     let mut place = columns.field;
     place.min.x = columns.label.left() + 40.0;
     place.max.x = columns.field.left() - 8.0;
@@ -193,12 +193,12 @@ fn keep(ui: &mut Ui, now: &Rays, live: &RayResult, kept: usize) -> Option<(Cut, 
     }
     let (name, shown, unit) = match now.cut {
         Cut::All | Cut::AtLeast(_) => return None,
-        Cut::Top(count) => ("Best number", format::count(count as u64), ""),
+        Cut::Top(count) => ("Top number", format::count(count as u64), ""),
         Cut::TopShare(share) => ("Best share", format::significant(share * 100.0), "%"),
     };
     let text = field::value(ui, columns.field, name, &shown, unit)?;
     let Some(number) = format::parse(&text) else {
-        let sentence = format!("{name}: \"{}\" is no number", text.trim());
+        let sentence = format!("{name}: \"{}\" is not a number", text.trim());
         notice::say(ui, columns.field, sentence);
         return None;
     };

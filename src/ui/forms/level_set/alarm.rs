@@ -10,7 +10,7 @@ use crate::ui::widgets::note::{Note, NoteResponse};
 use egui::Ui;
 
 /// The button that goes back to the state before the leak.
-pub const BACK: &str = "Back to before";
+pub const BACK: &str = "Undo the leak";
 
 /// The leak at which the surface was paused, if that state is shown.
 pub fn leaked(state: &State) -> Option<LeakNotice> {

@@ -19,14 +19,14 @@ pub fn millimetres(mm: f64) -> String {
 
 fn words(near: &Proximity) -> String {
     match near.met {
-        Distance::Later => "once it rests".to_owned(),
+        Distance::Later => "once it is at rest".to_owned(),
         Distance::Never => "–".to_owned(),
         Distance::Away { mm, .. } => millimetres(mm),
         Distance::Through { count: n, of, .. } => {
             let [through, of] = [n, of].map(count);
             match (near.lines, n) {
-                (true, 1) => format!("1 of {of} goes through"),
-                (true, _) => format!("{through} of {of} go through"),
+                (true, 1) => format!("1 of {of} enters it"),
+                (true, _) => format!("{through} of {of} enter it"),
                 (false, _) => format!("{through} of {of} voxels inside"),
             }
         }
@@ -51,12 +51,12 @@ pub fn show(
         let (place, help) = match near.met {
             Distance::Away { at, .. } => (
                 Some(at),
-                "From the surface to the nearest drawn line, rounded down. Click: the crosshair goes to the nearest \
-                 point",
+                "From the surface to the nearest drawn line, rounded down. Click to move the crosshair to the \
+                 nearest point",
             ),
             Distance::Through { at, .. } => (
                 Some(at),
-                "Any part within the surface counts. Click: the crosshair goes to a point inside",
+                "Any part inside the surface counts. Click to move the crosshair to a point inside",
             ),
             Distance::Later | Distance::Never => (None, ""),
         };

@@ -20,8 +20,8 @@ pub fn show(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<A
     let Some(live) = &working.live else {
         section::head(ui, "Results");
         let sentence = match working.running && state.cannot_segment().is_none() {
-            true => "The surface is being placed",
-            false => "Nothing yet: sample, add a sphere, run",
+            true => "Placing the surface…",
+            false => "No surface yet: sample, add a sphere, run",
         };
         rows::hint(ui, sentence);
         return reference(ui, state, actions);
@@ -48,7 +48,7 @@ pub fn show(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<A
     let fact = format!("{now} at step {}", count(live.step));
     rows::dimmed(ui, stale, |ui| {
         panels::caption(ui, "Volume of whole voxels", &fact).on_hover_text(
-            "Voxels whose middle is inside. The volume above is that within the surface itself",
+            "Voxels whose centre is inside. The volume above is that inside the surface itself",
         );
     });
     ui.add_space(4.0);
@@ -192,7 +192,7 @@ fn reference(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
     };
     let reference = document.segment.reference.and_then(|id| document.layer(id));
     let shown = reference.map_or("none", |l| &l.name);
-    let help = "A mask to compare with: Dice, sensitivity, distances of the borders";
+    let help = "Mask to compare with: Dice, sensitivity, distances between the borders";
     let chosen = select_row(ui, "Reference", help, shown, |ui| {
         let mut chosen = None;
         if menu::Item::new("none").chosen(reference.is_none()).show(ui) {
@@ -234,13 +234,13 @@ fn agreement(ui: &mut Ui, figures: &SurfaceStatistics, memory: &mut Memory) {
     let readings = [
         ("Sensitivity", fixed(agreement.sensitivity, 3)),
         ("Specificity", fixed(agreement.specificity, 4)),
-        ("Total correct fraction", fixed(agreement.correct, 4)),
+        ("Accuracy", fixed(agreement.correct, 4)),
         (
-            "Mean distance",
+            "Mean surface distance",
             with_unit(&fixed(agreement.mean_mm, 2), "mm"),
         ),
         (
-            "Hausdorff, 95 %",
+            "Hausdorff, 95th percentile",
             with_unit(&fixed(agreement.hausdorff95_mm, 2), "mm"),
         ),
         (
@@ -289,7 +289,7 @@ fn spheres(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<Ac
         let placed = state.session.segment.live.as_ref();
         let placed = placed.and_then(|live| live.placed.iter().find(|(n, _)| n == number));
         let back =
-            placed.map(|(_, step)| format!("Take back: the surface of step {}", count(*step)));
+            placed.map(|(_, step)| format!("Undo: back to the surface of step {}", count(*step)));
         let mut take = IconButton::new(icons::CLOSE, "Take back").side(22.0);
         if let Some(back) = &back {
             take = take.hint(back);

@@ -100,9 +100,9 @@ fn contrast(state: &State) -> f32 {
 fn layer(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
     let document = &state.document;
     let now = document.segment.layer.and_then(|id| document.layer(id));
-    let help = "Another image whose values are a speed: FA, a cost, a probability";
+    let help = "Another image whose values act as a speed: FA, a cost, a probability";
     let shown = now.map_or("none", |l| &l.name);
-    let chosen = select_row(ui, "Speed of layer", help, shown, |ui| {
+    let chosen = select_row(ui, "Speed from image", help, shown, |ui| {
         let mut chosen = None;
         if menu::Item::new("none").chosen(now.is_none()).show(ui) {
             chosen = Some(None);
@@ -130,11 +130,11 @@ fn painted(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
     let rows = [
         (
             "Grow in",
-            "A region that draws the surface outwards: paint one with B",
+            "Region that draws the surface outwards: paint one with B",
         ),
         (
             "Keep out of",
-            "A region that the surface is kept out of: paint one with B",
+            "Region that keeps the surface out: paint one with B",
         ),
     ];
     for (which, (name, help)) in rows.into_iter().enumerate() {
@@ -169,7 +169,7 @@ fn display(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
         .default(0.0)
         .limits(0.0..=100.0)
         .unit("%")
-        .help("Blue grows, black shrinks; the layout Source beside speed shows it by itself");
+        .help("Blue grows, black shrinks; the layout Image beside speed shows it on its own");
     if let Some((percent, phase)) = row.value(ui) {
         let speed_opacity = (percent / 100.0) as f32;
         chosen = Some((
@@ -182,7 +182,7 @@ fn display(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
     }
     const SLOW: u64 = 10;
     let row = SliderRow::new(
-        "Steps a frame",
+        "Steps per frame",
         settings.pace.unwrap_or(SLOW) as f64,
         1.0..=500.0,
     )
@@ -191,7 +191,7 @@ fn display(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
     .default(SLOW as f64)
     .limits(1.0..=1e6)
     .switch(settings.pace.is_some(), "auto")
-    .help("Slow it down to watch; else as many as there is time for");
+    .help("A fixed number slows the surface down so that you can watch it; otherwise as many as time allows");
     let pace = match row.show(ui) {
         Some(Change::To(n, phase)) => Some((Some(n as u64), phase)),
         Some(Change::Switched(on)) => Some((on.then_some(SLOW), Phase::Done)),
@@ -206,7 +206,7 @@ fn display(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
             phase,
         ));
     }
-    let help = "How far from the cut of the image's volume the surface is seen";
+    let help = "Distance from the cut of the image at which the surface fades out";
     if let Some((fade_mm, phase)) = fade_row(ui, "Surface fades", help, settings.fade_mm) {
         chosen = Some((
             SegmentSettings {
@@ -234,7 +234,7 @@ fn display(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
     );
     check(
         ui,
-        "Sampling sets the volume's curve",
+        "Sampling sets the opacity curve",
         settings.curve,
         &|curve| SegmentSettings { curve, ..base() },
     );

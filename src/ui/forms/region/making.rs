@@ -55,7 +55,7 @@ fn frame(layer: &Layer, volume: &Volume) -> usize {
 /// The image whose values are used, chosen among the loaded ones.
 fn image_row(ui: &mut Ui, state: &State, chosen: LayerId) -> Option<LayerId> {
     let name = |id: LayerId| state.document.layer(id).map_or("", |l| l.name.as_str());
-    let help = "The image whose values count";
+    let help = "Image whose values are used";
     let picked = select_row(ui, "Image", help, name(chosen), |ui| {
         let mut picked = None;
         let layers = state.document.layers.iter().rev();
@@ -84,7 +84,7 @@ pub fn threshold(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut 
         match measured::image(&state.document) {
             Some((layer, volume)) => {
                 let p = theme::palette(ui.style());
-                let text = format!("No region follows the threshold of {}", layer.name);
+                let text = format!("No region uses the threshold of {}", layer.name);
                 let note = Note::new(p, Severity::Information, &text).action("Make one");
                 if note.show(ui) == Some(NoteResponse::Taken) {
                     let source = first_threshold(layer, volume, memory);
@@ -191,7 +191,7 @@ fn outcome(ui: &mut Ui, state: &State, making: Option<&Making>) {
 pub fn fill(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
     let drawing = &state.view.drawing;
     let Some((layer, _)) = measured::image(&state.document) else {
-        return rows::hint(ui, "No scalar image to fill by");
+        return rows::hint(ui, "There is no scalar image to fill on");
     };
     let (low, high) = layer.display.window;
     let width = (high - low).abs().max(f32::MIN_POSITIVE);
@@ -337,16 +337,16 @@ fn combine(
     }
     let why = with.is_none().then_some("Choose the other region first");
     let ways = [
-        (Combine::Union, "Add it", "Union: what is in either"),
+        (Combine::Union, "Add it", "Union: voxels in either region"),
         (
             Combine::Intersection,
             "Keep common",
-            "Intersection: what is in both",
+            "Intersection: voxels in both regions",
         ),
         (
             Combine::Difference,
-            "Take it away",
-            "Difference: what is in this one only",
+            "Subtract it",
+            "Difference: voxels in this region only",
         ),
     ];
     let height = space::BUTTON + 8.0;
@@ -418,7 +418,7 @@ pub fn labels(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec
             let rest = numbers.0.iter().filter(absent).filter(sought);
             let rest: Vec<LabelCount> = rest.copied().collect();
             let text = match (rest.len(), numbers.0.len()) {
-                (0, _) if !search.is_empty() => "No other is found".to_owned(),
+                (0, _) if !search.is_empty() => "No others were found".to_owned(),
                 (n, _) if !search.is_empty() => {
                     format!("The {} found as regions", format::count(n as u64))
                 }

@@ -53,7 +53,7 @@ pub fn show(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<A
     };
     let button = Button::plain(word)
         .disabled(why)
-        .hint("Tracks the whole brain with all 24 ways to exchange and flip the axes of the table");
+        .hint("Tracks the whole brain with all 24 ways to swap and flip the axes of the table");
     let left = space::INSET + 24.0;
     let at = ui.cursor().min + vec2(left, 6.0);
     let place = Rect::from_min_size(at, vec2(button.width(ui), space::BUTTON));
@@ -76,13 +76,11 @@ pub fn show(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<A
 
 fn hint(output: &Output) -> String {
     match output.verdict() {
-        Verdict::AsTheyAre => {
-            "As they are: nothing gives longer and more coherent fibres".to_owned()
-        }
+        Verdict::AsTheyAre => "Correct: no change gives longer and more coherent fibres".to_owned(),
         Verdict::Better(turn, _) => {
-            format!("Better with {}: click its picture to take it", turn.words())
+            format!("Better with {}: click its picture to use it", turn.words())
         }
-        Verdict::Undecided => "Undecided: the best are as good as each other".to_owned(),
+        Verdict::Undecided => "Undecided: the best candidates are equally good".to_owned(),
     }
 }
 
@@ -145,7 +143,7 @@ fn words(rank: usize, candidate: &Candidate) -> String {
     let take = if candidate.turn == AxisChange::NONE {
         ""
     } else {
-        ". Click takes it; Ctrl+Z gives it back"
+        ". Click to use it; Ctrl+Z to undo"
     };
     format!(
         "{}. {turn}: {} mean length, coherence {}{take}",

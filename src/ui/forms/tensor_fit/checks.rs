@@ -213,7 +213,7 @@ fn space_check(state: &State, memory: &mut Memory) -> Option<Check> {
     let requested = match state.document.layers.iter().any(filled) {
         true => "",
         false => {
-            "; without a brain mask only the box of the first image is asked whether it holds them"
+            "; without a brain mask, only the bounding box of the first image is compared with them"
         }
     };
     for layer in lines {

@@ -75,7 +75,8 @@ pub fn checks(state: &State) -> Vec<Check> {
             n => format!("{}{overlay}", counted(n, "voxel")),
         },
         report: vec![
-            "Voxels whose tensor had an eigenvalue below the smallest allowed: it was raised to that, the directions stayed".to_owned(),
+            "Voxels whose tensor had an eigenvalue below the smallest allowed: it was raised to that value, \
+             and the directions were kept".to_owned(),
         ],
     };
     [Some(fit), brain, left_out, Some(repaired)]
@@ -153,7 +154,8 @@ fn left_out(state: &State, volumes: &[usize]) -> Option<Check> {
         fact: format!("{n} with {range}"),
         report: vec![
             format!("Volumes {}", volume_numbers(volumes)),
-            "Their b is outside the b range of the fit. Above 1 500 s/mm² the signal bends away from the tensor model".to_owned(),
+            "Their b-value is outside the range of the fit. Above 1 500 s/mm², the signal departs from the \
+             tensor model".to_owned(),
         ],
     })
 }

@@ -61,8 +61,8 @@ pub fn check(state: &State) -> Option<Check> {
         }
     };
     let report = match layout {
-        None => "Six volumes without gradients: tensors, if you say in which order their components are \
-                 and along which axes"
+        None => "Six volumes without gradients: they are tensors if you choose the order and the axes of their \
+                 components"
             .to_owned(),
         Some(layout) => format!("{}: {}", layer.name, layout.words()),
     };
@@ -135,16 +135,13 @@ pub fn show(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<A
 fn hint(output: &Output, now: Option<TensorLayout>) -> String {
     match (output.found(), now) {
         (Some(found), Some(now)) if found == now => {
-            "As chosen: nothing gives longer and more coherent fibres".to_owned()
+            "Correct: no other choice gives longer, more coherent fibres".to_owned()
         }
-        (Some(found), _) => format!(
-            "Most likely {}: click its picture to take it",
-            found.words()
-        ),
+        (Some(found), _) => format!("Most likely {}: click its picture to use it", found.words()),
         (None, _) if output.ranked.is_empty() => {
-            "These volumes are tensors in none of the known orders".to_owned()
+            "These volumes are not tensors in any known order".to_owned()
         }
-        (None, _) => "Undecided: click the picture that looks like a brain's fibres".to_owned(),
+        (None, _) => "Undecided: click the picture that looks like fibres of a brain".to_owned(),
     }
 }
 
@@ -200,7 +197,7 @@ fn row(
         let order = candidate.layout.order.words();
         paint::left(painter, caption(0.0), order, small(), ink);
         let axes = match is_now {
-            true => format!("{} axes, now", candidate.layout.frame.name()),
+            true => format!("{} axes, current", candidate.layout.frame.name()),
             false => format!("{} axes", candidate.layout.frame.name()),
         };
         paint::left(painter, caption(1.0), &axes, small(), ink);
@@ -220,7 +217,7 @@ fn row(
 fn words(rank: usize, candidate: &Candidate, is_now: bool) -> String {
     let take = match is_now {
         true => "",
-        false => ". Click takes it; Ctrl+Z gives it back",
+        false => ". Click to use it; Ctrl+Z to undo",
     };
     format!(
         "{}. {}: {} of the voxels are positive definite, {} mean length, coherence {}{take}",

@@ -27,7 +27,7 @@ use crate::ui::{Memory, format, panels};
 use egui::{Color32, Rect, Sense, Ui, pos2, vec2};
 use std::sync::Arc;
 
-const STOPS: &str = "Why ends stopped";
+const STOPS: &str = "Why tracking stopped";
 const LOOK: &str = "Appearance";
 
 pub fn show(
@@ -72,8 +72,8 @@ pub fn show(
     super::remarks(ui, state, memory, |_| true, actions);
     if state.stalled() {
         let text = match standing {
-            Some(Standing::Coarse) => "This is a coarse selection: the rest was stopped",
-            _ => "This is from before the last change",
+            Some(Standing::Coarse) => "Coarse result: the full run was stopped",
+            _ => "Out of date: settings have changed since",
         };
         again(ui, state, text, actions);
     }
@@ -133,7 +133,7 @@ fn figures(
         if open {
             let chosen = state.view.stop;
             let top = ui.cursor().top();
-            let clicked = charts::stacked(ui, "Reasons why ends stopped", &parts, chosen);
+            let clicked = charts::stacked(ui, "Stop reasons of all ends", &parts, chosen);
             actions.extend(clicked.map(|reason| Action::View(ViewAction::ShowStop(reason))));
             // Reasons come and go while a region is dragged.
             const ROOM: f32 = 66.0;
@@ -159,10 +159,7 @@ fn waiting(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
     if let Some(missing) = missing {
         rows::hint(
             ui,
-            &format!(
-                "Live {} appear here as soon as {missing}",
-                what.to_lowercase()
-            ),
+            &format!("Live {} appear here once {missing}", what.to_lowercase()),
         );
     } else if jobs.any(|j| matches!(j.slot, LIVE | FIT | Slot::Load)) {
         rows::hint(ui, doing);

@@ -68,7 +68,7 @@ pub fn show(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<A
     if whole_brain.by_regions && regions.any(|r| selects(&r.role)) {
         rows::hint(
             ui,
-            "Targets and the other regions decide what is kept, as above; seed regions do not count",
+            "Targets and the other regions select streamlines, as above; seed regions are ignored",
         );
     }
 }
@@ -83,7 +83,7 @@ fn button(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
     let button = Button::plain("Track whole brain")
         .icon(icons::BRAIN)
         .disabled(why)
-        .hint("Seeds everywhere in the mask; the result is a layer");
+        .hint("Places seeds in the whole mask; the result becomes a layer");
     let (rect, _) = ui.allocate_exact_size(
         vec2(ui.available_width(), space::BUTTON + 8.0),
         Sense::hover(),
