@@ -5,7 +5,7 @@ use super::output::{remark, shown};
 use super::runner::{Failure, Runner};
 use crate::compute::Control;
 use crate::data::Tractogram;
-use crate::data::words::{counted, plural};
+use crate::data::text::{counted, plural};
 use crate::io::{self, Format, quoted};
 use crate::solvers::density::{On, Params, Voxels};
 use crate::state::core::words::took;

@@ -6,7 +6,7 @@ use super::runner::{Failure, Runner};
 use crate::data::TensorLayout;
 use crate::data::axis_change::AxisChange;
 use crate::io;
-use crate::io::words::counted;
+use crate::io::text::counted;
 use crate::solvers::gradient_check;
 use crate::solvers::gradient_check::Verdict;
 use crate::solvers::tensor_check;

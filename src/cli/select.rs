@@ -7,7 +7,7 @@ use super::options::{
 use super::output::shown;
 use super::runner::{Failure, Runner};
 use super::track::must_be_streamlines;
-use crate::data::words::{counted, plural};
+use crate::data::text::{counted, plural};
 use crate::io::quoted;
 use crate::solvers::curves::StopReason;
 use crate::solvers::tractogram::selection::{

@@ -3,7 +3,7 @@
 use super::options::{FitOptions, Fitted, Given, RegionOptions, Taken};
 use super::output::shown;
 use super::runner::{Failure, Runner};
-use crate::data::words::counted;
+use crate::data::text::counted;
 use crate::data::{Gradients, Region, Role};
 use crate::io::{Content, Format};
 use crate::jobs::Values;

@@ -1,7 +1,7 @@
 //! A paragraph for the methods section of a paper: what was done, with its numbers, and whom to cite.
 
 use super::document::{Content, FitMask, Layer, Method};
-use crate::data::words::counted;
+use crate::data::text::counted;
 use crate::data::{Region, Role, Shape};
 use crate::solvers::curves::{Integrator, Interpolation, Match, Seeding};
 use crate::solvers::geodesic::{self, Cut, Directions, Form, Precision, Sharpening};

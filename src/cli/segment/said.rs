@@ -2,7 +2,7 @@
 
 use super::super::output::shown;
 use super::super::runner::Failure;
-use crate::data::words::{counted, plural};
+use crate::data::text::{counted, plural};
 use crate::solvers::level_set::Ended;
 use crate::state::LeakNotice;
 use crate::state::segment::jobs::Segmented;

@@ -23,9 +23,9 @@ pub mod statistics;
 pub mod surface;
 pub mod tensor_field;
 pub mod tensor_layout;
+pub mod text;
 pub mod tractogram;
 pub mod volume;
-pub mod words;
 
 pub use crate::keyed;
 

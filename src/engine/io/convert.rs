@@ -4,7 +4,7 @@ mod images;
 
 use super::format::{Content, Format};
 use super::scalars::{self, CompanionFile};
-use super::words::counted;
+use super::text::counted;
 use super::{
     Error, Opened, Reading, Remark, as_mask, atomic, detect, extension, image, nifti, open_told,
     streamlines, surface, tck, trx,

@@ -1,9 +1,9 @@
 //! Errors of files, one sentence each: found, expected, what to do; path last.
 
-use super::words::{in_line, is_control};
+use super::text::{in_line, is_control};
 use crate::compute::Cancelled;
 use crate::compute::memory::{Shortage, against_limit};
-use crate::data::words::counted;
+use crate::data::text::counted;
 use std::fmt::{Display, Formatter, Result};
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};

@@ -15,7 +15,7 @@ use crate::data::Grid;
 use crate::data::axis_change::{image_from_fsl, world_from_fsl};
 use crate::data::gradients::{B0_LIMIT_S_PER_MM2, Gradients, Weighting, volume_numbers};
 use crate::data::rotation::rotation;
-use crate::data::words::agreed;
+use crate::data::text::agreed;
 use glam::{DMat3, DVec3};
 use std::path::{Path, PathBuf};
 

@@ -3,7 +3,7 @@
 use super::format::{Content, Format};
 use super::{Error, Remark, extension, image, names_in};
 use crate::compute::Control;
-use crate::data::words::agreed;
+use crate::data::text::agreed;
 use crate::data::{Grid, Mask, Volume, VolumeKind};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;

@@ -9,7 +9,7 @@ use super::stored::{Acquisition, Meaning, Pixel, Stored};
 use super::voxels::{scalars, value_count};
 use super::{Error, SpaceInfo};
 use crate::compute::Control;
-use crate::data::words::counted;
+use crate::data::text::counted;
 use crate::data::{AffineSource, Grid, Volume, VolumeKind};
 use glam::{DAffine3, DMat3, DVec3};
 use std::path::Path;

@@ -49,13 +49,13 @@ mod stored;
 pub mod streamlines;
 pub mod surface;
 pub mod tck;
+pub mod text;
 pub mod tinytrack;
 pub mod trk;
 pub mod trx;
 mod voxels;
 pub mod vtk;
 pub mod vtp;
-pub mod words;
 
 pub use crate::compute::memory::{available_bytes, forget_peak, held_bytes, limit_memory};
 pub use error::plain;
@@ -359,7 +359,7 @@ fn as_tensors(path: &Path, volume: &Volume, layout: TensorLayout) -> Result<Volu
     if volume.frames != TensorLayout::VOLUMES || volume.kind != VolumeKind::Scalar {
         return Err(Error::malformed(
             path,
-            words::counted(volume.frames, "volume"),
+            text::counted(volume.frames, "volume"),
             "the six of a tensor image",
         ));
     }

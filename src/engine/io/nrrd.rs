@@ -16,7 +16,7 @@ use super::stored::{Meaning, Pixel, Stored};
 use super::voxels::{scalars, value_count, zeros};
 use super::{Error, SpaceInfo};
 use crate::compute::Control;
-use crate::data::words::{agreed, counted};
+use crate::data::text::{agreed, counted};
 use crate::data::{AffineSource, Grid, Volume, VolumeKind};
 use glam::{DAffine3, DMat3, DVec3};
 use header::{Encoding, Header};

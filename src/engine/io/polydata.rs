@@ -4,8 +4,8 @@ use super::source::{ALWAYS_ALLOWED_BYTES, MOST_EXPANSION};
 use super::streamlines::{FibreInfo, MOST_LISTS, free_name};
 use super::{Error, Space};
 use crate::data::Tractogram;
+use crate::data::text::agreed;
 use crate::data::tractogram::column_name;
-use crate::data::words::agreed;
 use std::path::Path;
 
 /// A named array of values of `columns` numbers.

@@ -1,6 +1,6 @@
 //! Answers of the user where a file itself is silent.
 
-use super::words::is_control;
+use super::text::is_control;
 use crate::data::{TensorLayout, keyed};
 use glam::DAffine3;
 use serde::{Deserialize, Serialize};

@@ -8,7 +8,7 @@ use super::file_bytes::FileBytes;
 use super::source::read_text;
 use super::streamlines::{FibreInfo, free_name, property};
 use super::surface::one_line;
-use super::words::{self, counted};
+use super::text::{self, counted};
 use super::{DISCLAIMER, Error, atomic, disk, little_endian, tck, with_extension};
 use crate::compute::Control;
 use crate::data::Tractogram;
@@ -102,7 +102,7 @@ fn prepare_points(
             counted(count, "streamline"),
             format!(
                 "{}, of which the values are",
-                words::count(tractogram.len() as u64)
+                text::count(tractogram.len() as u64)
             ),
         );
         return Err(Error::malformed(adjacent, found, expected));

@@ -6,7 +6,7 @@
 use super::Error;
 use super::source::read_text;
 use crate::data::gradients::B0_LIMIT_S_PER_MM2;
-use crate::data::words::{counted, number};
+use crate::data::text::{counted, number};
 use std::path::Path;
 
 const TEXT_LIMIT_BYTES: u64 = 16 << 20;

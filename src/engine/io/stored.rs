@@ -3,7 +3,7 @@
 
 use super::nifti::Rest;
 use super::numbers::Type;
-use super::words::{count, counted};
+use super::text::{count, counted};
 use crate::data::Grid;
 use std::collections::BTreeSet;
 use std::sync::Arc;

@@ -2,11 +2,11 @@
 //! reading, the comparison after writing, and the choice of the format.
 
 use super::format::{Content, Format};
-use super::words::in_line;
+use super::text::in_line;
 use super::{Error, Reading, Space, tck, tinytrack, trk, trx, vtk, vtp};
 use crate::compute::Control;
 use crate::data::Tractogram;
-use crate::data::words::{agreed, plural};
+use crate::data::text::{agreed, plural};
 use rayon::prelude::*;
 use std::collections::BTreeMap;
 use std::path::Path;

@@ -1,7 +1,7 @@
 //! Surfaces: what their formats share. All are written in world mm, RAS+.
 
 use super::format::{Content, Format};
-use super::words::in_line;
+use super::text::in_line;
 use super::{DISCLAIMER, Error, atomic, disk, gifti, obj, ply, stl};
 use crate::compute::Control;
 use crate::data::Surface;

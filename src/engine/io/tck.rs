@@ -7,7 +7,7 @@ use super::file_bytes::FileBytes;
 use super::source::Source;
 use super::{DISCLAIMER, Error, FibreInfo, atomic, little_endian, scalars};
 use crate::compute::Control;
-use crate::data::words::{agreed, counted};
+use crate::data::text::{agreed, counted};
 use crate::data::{Shared, Tractogram};
 use rayon::prelude::*;
 use std::io::Write;

@@ -13,7 +13,7 @@ use super::file_bytes::FileBytes;
 use super::numbers::Type;
 use super::streamlines::FibreInfo;
 use crate::compute::Control;
-use crate::data::words::counted;
+use crate::data::text::counted;
 use crate::data::{AffineSource, Grid, Tractogram};
 use glam::{DAffine3, DMat3, DVec3};
 use std::path::Path;

@@ -2,7 +2,7 @@
 
 pub mod mask;
 
-pub use crate::data::words::{THIN, count, counted, grouped, plural};
+pub use crate::data::text::{THIN, count, counted, grouped, plural};
 
 use crate::solvers::curves::{Match, Output, Params, SeedOutcome, StopReason};
 

@@ -1,6 +1,6 @@
 //! What is said of density maps.
 
-use crate::data::words::counted;
+use crate::data::text::counted;
 use crate::solvers::density::{Measure, On};
 use crate::state::Document;
 use crate::state::methods::Citations;

@@ -1,7 +1,7 @@
 //! Density maps: asking for one, and taking it in as a layer.
 
 use crate::data::appearance::ColourMap;
-use crate::data::words::counted;
+use crate::data::text::counted;
 use crate::solvers::curves::Seeding;
 use crate::solvers::density::{Measure, On, Params};
 use crate::state::core::words::THIN;

@@ -1,6 +1,6 @@
 //! What is said of weights of streamlines.
 
-use crate::data::words::counted;
+use crate::data::text::counted;
 use crate::solvers::commit::Params;
 use crate::solvers::commit::model::Intra;
 use crate::solvers::commit::solver::Ended;

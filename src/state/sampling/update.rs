@@ -2,7 +2,7 @@
 
 use crate::data::VolumeKind;
 use crate::data::appearance::Transfer;
-use crate::data::words::counted;
+use crate::data::text::counted;
 use crate::state::pathways::PathwayResult;
 use crate::state::pathways::{self, PathwaySettings};
 use crate::state::sampling::{Sample, SampleAction, Sampled};

@@ -1,7 +1,7 @@
 //! What is said of segmentations.
 
-use crate::data::words::agreed;
-use crate::data::words::counted;
+use crate::data::text::agreed;
+use crate::data::text::counted;
 use crate::solvers::level_set::{Measures, Mode, Params, ScriptEvent};
 use crate::state::methods::{Citations, at};
 use crate::state::segment::{Segmented, Start};

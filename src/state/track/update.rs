@@ -1,6 +1,6 @@
 //! Streamlines and rays of the regions as they are: asking for them, taking them in.
 
-use crate::data::words::counted;
+use crate::data::text::counted;
 use crate::data::{Region, Role};
 use crate::solvers::curves::{self, Seeding};
 use crate::solvers::geodesic::Cut;

@@ -4,7 +4,7 @@
 use super::super::format::Format;
 use super::super::gradients::{self, Rows, TableFiles};
 use super::super::stored::{Pixel, Stored};
-use super::super::words::counted;
+use super::super::text::counted;
 use super::super::{
     Error, Reading, Remark, atomic, colours, detect, disk, image, in_world, label_table, misnamed,
     moved_grid, nifti, nrrd, with_extension,

@@ -3,7 +3,7 @@
 
 use super::TAIL_LIMIT;
 use super::rest::{EXTENSIONS_LIMIT, Rest};
-use crate::data::words::counted;
+use crate::data::text::counted;
 use crate::io::Error;
 use crate::io::numbers::Type;
 use crate::io::source::Source;

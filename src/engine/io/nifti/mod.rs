@@ -25,7 +25,7 @@ use super::stored::{Meaning, Stored};
 use super::voxels::zeros;
 use super::{Error, extension, with_extension};
 use crate::compute::Control;
-use crate::data::words::{agreed, counted};
+use crate::data::text::{agreed, counted};
 use crate::data::{Grid, Volume, VolumeKind};
 use decode::Decoder;
 use std::path::{Path, PathBuf};

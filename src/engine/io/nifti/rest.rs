@@ -3,7 +3,7 @@
 
 use super::header::{COMMENT, Fields, Version, text};
 use crate::io::DISCLAIMER;
-use crate::io::words::counted;
+use crate::io::text::counted;
 
 /// Extensions of a header beyond this many bytes are not worth the memory.
 pub(super) const EXTENSIONS_LIMIT: u64 = 1 << 20;

@@ -1,7 +1,7 @@
 //! The files that a session refers to: what they were, whether they are still that, and where they
 //! may have gone.
 
-use super::super::words::count;
+use super::super::text::count;
 use super::super::{Error, checksum, disk, gradients, with_extension};
 use crate::compute::Control;
 use serde::{Deserialize, Serialize};

@@ -17,12 +17,12 @@ pub use write::{means_folder, save};
 
 use super::numbers::Type;
 use super::streamlines::{FibreInfo, MOST_LISTS, free_name};
-use super::words::counted;
+use super::text::counted;
 use super::{Error, Expected, disk, json};
 use crate::compute::Control;
 use crate::data::labels::LARGEST_WHOLE;
+use crate::data::text::agreed;
 use crate::data::tractogram::column_name;
-use crate::data::words::agreed;
 use crate::data::{AffineSource, Grid, Shared, Tractogram};
 use glam::{DAffine3, DMat3, DVec3};
 use serde_json::Value;

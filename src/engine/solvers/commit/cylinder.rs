@@ -7,7 +7,7 @@
 //!
 //! with R α_n the zeros of J₁′, and −b D cos²θ along the axis; (γ G δ)² (Δ − δ/3) = b.
 
-use crate::data::words::number;
+use crate::data::text::number;
 use std::f64::consts::PI;
 use std::sync::OnceLock;
 

@@ -3,7 +3,7 @@
 use super::cylinder::{Gamma, Timing, across};
 use super::harmonics::{DEGREES, zonal};
 use super::samples::{Samples, Shell};
-use crate::data::words::number;
+use crate::data::text::number;
 use crate::solvers::Error;
 use serde::{Deserialize, Serialize};
 

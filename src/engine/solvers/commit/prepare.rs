@@ -10,7 +10,7 @@ use super::samples::{Samples, Switches, anisotropic};
 use super::solver::Metric;
 use crate::compute::cuda::Device;
 use crate::compute::{Accelerator, Backend, Control, memory};
-use crate::data::words::{counted, large_count};
+use crate::data::text::{counted, large_count};
 use crate::data::{Gradients, Grid, Mask, Tractogram, Volume};
 use crate::solvers::Error;
 use glam::DVec3;

@@ -2,7 +2,7 @@
 
 use super::cylinder::Timing;
 use crate::data::gradients::Weighting;
-use crate::data::words::counted;
+use crate::data::text::counted;
 use crate::data::{Gradients, Mask, Volume};
 use crate::solvers::Error;
 use glam::DVec3;

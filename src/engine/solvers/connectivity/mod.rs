@@ -10,7 +10,7 @@ mod ends;
 use super::Error;
 use super::region::Numbers;
 use crate::compute::{Backend, Cancelled, Control, memory};
-use crate::data::words::{counted, number};
+use crate::data::text::{counted, number};
 use crate::data::{Tractogram, Volume};
 use ends::Ends;
 use rayon::prelude::*;

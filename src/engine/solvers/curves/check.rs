@@ -1,7 +1,7 @@
 //! Whether curves can be followed in a field at all.
 
 use super::Params;
-use crate::data::words::large_count;
+use crate::data::text::large_count;
 use crate::data::{Region, Role, Shape, TensorField};
 
 /// One sentence about the first thing that makes no sense.

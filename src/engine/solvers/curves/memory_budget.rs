@@ -3,7 +3,7 @@
 use super::collect::{CurvePart, JoinedCurves};
 use crate::compute::memory::size;
 use crate::compute::{Cancelled, Control};
-use crate::data::words::large_count;
+use crate::data::text::large_count;
 use crate::solvers::Error;
 use rayon::prelude::*;
 use std::sync::atomic::{AtomicU64, Ordering};

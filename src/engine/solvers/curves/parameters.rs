@@ -2,7 +2,7 @@
 
 use super::StopReason;
 use super::composite::{check_parts, read_deflection, read_seeding, seeding_text};
-use crate::data::words::{large_count, number};
+use crate::data::text::{large_count, number};
 use crate::parameters::{
     self, Choice, DefaultText, Kind, Limits, Number, Param, ParamError, Parameters, Scale, Switch,
     Text, Unit, number_text,

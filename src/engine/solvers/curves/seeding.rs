@@ -3,7 +3,7 @@
 use super::{Params, Seeding};
 use crate::compute::Control;
 use crate::data::random::Stream;
-use crate::data::words::{large_count, number};
+use crate::data::text::{large_count, number};
 use crate::data::{Grid, Mask, Region, Role, Shape, TensorField};
 use crate::solvers::Error;
 use glam::DVec3;

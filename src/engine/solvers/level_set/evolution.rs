@@ -4,12 +4,12 @@ mod edits;
 mod rewind;
 
 use super::Count;
-use super::alarm::{Alarm, Joined};
 use super::background::{Background, Contact};
 use super::bricks::Field;
 use super::cpu::Pass;
 use super::engine::Engine;
 use super::history::{History, Packed};
+use super::leak_detector::{Alarm, Joined};
 use super::parameters::{Layout, Mode, Params};
 use super::passage::Growth;
 use super::run_history::{Ended, RunHistory, ScriptEvent};

@@ -23,7 +23,6 @@
 //! on bricks or threads, and on the band's width only as far as values beyond two voxels bend the
 //! curvature.
 
-mod alarm;
 mod background;
 mod bricks;
 mod cpu;
@@ -34,6 +33,7 @@ mod engine;
 mod error;
 mod evolution;
 mod history;
+mod leak_detector;
 mod measure;
 mod nearest;
 mod painted;
@@ -48,11 +48,11 @@ mod stencil;
 mod surface;
 mod visit;
 
-pub use alarm::{Alarm, Cause, Joined, Leak};
 pub use background::{Background, Contact};
 pub use bricks::{BrickCounts, Field};
 pub use error::InputError;
 pub use evolution::{Evolution, Size};
+pub use leak_detector::{Alarm, Cause, Joined, Leak};
 pub use measure::{Agreement, Measures, agreement, measures, measures_of};
 pub use nearest::Nearest;
 pub use parameters::{LayerSpeed, Layout, Mode, Params};

@@ -1,7 +1,7 @@
 //! What was done in a run, and how it ended.
 
-use super::alarm::Leak;
 use super::error::InputError;
+use super::leak_detector::Leak;
 use super::parameters::{Layout, Params};
 use super::start::Sphere;
 use serde::{Deserialize, Serialize};

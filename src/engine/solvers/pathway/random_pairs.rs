@@ -9,7 +9,7 @@ use super::trace::{Path, trace};
 use crate::compute::{Backend, Control};
 use crate::data::TensorField;
 use crate::data::random::Stream;
-use crate::data::words::count;
+use crate::data::text::count;
 use crate::solvers::Error;
 use crate::solvers::eikonal::{self, CostField, Prepared, Source, solve};
 use crate::solvers::metric::Metric;

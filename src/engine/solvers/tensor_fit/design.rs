@@ -3,7 +3,7 @@
 use super::Error;
 use crate::data::Gradients;
 use crate::data::gradients::Weighting;
-use crate::data::words::counted;
+use crate::data::text::counted;
 use glam::DVec3;
 
 /// Unknowns: -Dxx -2Dxy -2Dxz -Dyy -2Dyz -Dzz (times the largest b) and ln S0.

@@ -2,7 +2,7 @@
 
 use super::Output;
 use crate::data::gradients::volume_numbers;
-use crate::data::words::{agreed, counted};
+use crate::data::text::{agreed, counted};
 
 /// A smallest eigenvalue above this is meant to raise those of tissue: as many voxels may be repaired.
 pub const MOST_FLOOR_MM2_PER_S: f64 = 1e-4;

@@ -38,7 +38,7 @@ pub use wild_bootstrap::Residuals;
 pub use super::Error;
 use crate::compute::{Backend, Control, memory};
 use crate::data::gradients::volume_numbers;
-use crate::data::words::counted;
+use crate::data::text::counted;
 use crate::data::{Gradients, Grid, Mask, Tensor, TensorField, Volume};
 use design::{Design, Selection};
 use std::sync::Arc;

@@ -11,7 +11,7 @@
 use super::sample::sample_frame;
 use crate::compute::memory::claim_for;
 use crate::compute::{Backend, Cancelled, Control};
-use crate::data::words::counted;
+use crate::data::text::counted;
 use crate::data::{Region, Tractogram, Volume};
 use crate::solvers::Error;
 use glam::{DVec3, Vec3};

@@ -4,7 +4,7 @@ use super::{SelectionRules, select};
 use crate::compute::memory::{claim, size};
 use crate::compute::{Backend, Control};
 use crate::data::Tractogram;
-use crate::data::words::{counted, large_count};
+use crate::data::text::{counted, large_count};
 use crate::solvers::Error;
 use glam::DAffine3;
 use serde::{Deserialize, Serialize};

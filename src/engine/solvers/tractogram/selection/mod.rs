@@ -15,7 +15,7 @@ pub use values::{NAMED_STOPS, OnImage, PointStatistic, column, means};
 use crate::compute::{Backend, Cancelled, Control, memory};
 use crate::data::bounding_chunks::BoundingChunks;
 use crate::data::random::Stream;
-use crate::data::words::counted;
+use crate::data::text::counted;
 use crate::data::{Region, Tractogram};
 use crate::solvers::Error;
 use crate::solvers::curves::StopReason;

@@ -1,6 +1,6 @@
 //! Words in the sentences of files.
 
-pub use crate::data::words::{count, counted};
+pub use crate::data::text::{count, counted};
 
 /// Whether a character does something to the line that shows it: a control character, the end of a line among them,
 /// or one that changes the direction of the text around it, so that a name reads as another one.
