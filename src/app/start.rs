@@ -161,7 +161,7 @@ fn create(
 
 /// The state that the window keeps between frames, as it is at the start.
 pub(super) fn memory() -> Memory {
-    Memory::new(thread::beside)
+    Memory::new(thread::spawn_or_run)
 }
 
 impl App {

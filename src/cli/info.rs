@@ -348,8 +348,8 @@ fn image(
         let _ = writeln!(text, "  values      {}", odd.join(", "));
     }
     if let Some(layout) = volume.tensors {
-        value["tensors"] = json!(layout.words());
-        let _ = writeln!(text, "  tensors     {}", layout.words());
+        value["tensors"] = json!(layout.description());
+        let _ = writeln!(text, "  tensors     {}", layout.description());
     }
     if let Some(labels) = &volume.labels {
         let mut numbers: Vec<u32> = volume.frame(0).iter().map(|v| *v as u32).collect();

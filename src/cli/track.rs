@@ -213,7 +213,7 @@ pub fn summary(tracked: &Tracked, curves: &str) -> (Value, String) {
         ("too short", SeedOutcome::TooShort),
         ("no start", SeedOutcome::NoStart),
     ];
-    let stops = StopReason::ALL.map(|s| (within_sentence(s.words()), s));
+    let stops = StopReason::ALL.map(|s| (within_sentence(s.label()), s));
     let targets: Vec<_> = tracked
         .regions
         .iter()

@@ -238,7 +238,7 @@ pub struct DensityMap {
     pub of: Input,
     /// Where that was moved then.
     pub by: DAffine3,
-    pub on: density::On,
+    pub on: density::DensityGrid,
     /// The image whose voxels it has, where the streamlines do not bring them.
     pub template: Option<PathBuf>,
     pub params: density::Params,

@@ -10,7 +10,7 @@ use crate::solvers::tractogram::selection::SelectionOptions;
 use crate::state::alignment::AlignedBy;
 use crate::state::core::words::{count, fixed};
 use crate::state::origin::TensorFit;
-use crate::state::recipe::{MediumRecipe, Source};
+use crate::state::recipe::{RayMetricParams, Source};
 use crate::state::session::CurveParams;
 use crate::state::{Document, Recipe, State, density, filter, pathways, segment};
 use std::fmt::Write as _;
@@ -264,7 +264,7 @@ fn scans(document: &Document) -> String {
             );
         }
         if let Some(layout) = &dwi.tensors {
-            let _ = write!(text, ", six volumes: {}", layout.words());
+            let _ = write!(text, ", six volumes: {}", layout.description());
         }
         text += ".";
         if let Some(turn) = turn {
@@ -463,7 +463,7 @@ fn curves(
 }
 
 fn geodesics(
-    medium: &MediumRecipe,
+    medium: &RayMetricParams,
     params: &geodesic::Params,
     citations: &mut Citations,
 ) -> String {

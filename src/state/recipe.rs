@@ -6,7 +6,7 @@ use crate::io::{AffineReading, Reading, quoted};
 use crate::parameters::{arguments, arguments_of};
 use crate::solvers::curves;
 use crate::solvers::density;
-pub use crate::solvers::geodesic::MediumRecipe;
+pub use crate::solvers::geodesic::RayMetricParams;
 use crate::solvers::geodesic::{self, Rays};
 use crate::solvers::tensor_fit::{self, FitMap};
 use crate::solvers::tractogram::selection::SelectionOptions;
@@ -85,7 +85,7 @@ pub enum Recipe {
     Geodesic {
         fit: FitRecipe,
         regions: Vec<RegionSpec>,
-        medium: MediumRecipe,
+        medium: RayMetricParams,
         params: geodesic::Params,
         cut: geodesic::Cut,
     },

@@ -11,7 +11,7 @@ use crate::state::alignment::PendingTransform;
 use crate::state::document::LayerId;
 use crate::state::files::paths::Paths;
 use crate::state::pictures::Turning;
-use crate::state::recipe::MediumRecipe;
+use crate::state::recipe::RayMetricParams;
 use crate::state::regions::making::{Labels, Making};
 use crate::state::sampling::Sample;
 use crate::state::sessions::Saving;
@@ -170,7 +170,7 @@ pub struct CurveKey {
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub enum CurveParams {
     Streamlines(curves::Params),
-    Rays(MediumRecipe, geodesic::Params),
+    Rays(RayMetricParams, geodesic::Params),
 }
 
 /// How the live result stands to what is asked for.
@@ -340,7 +340,7 @@ pub struct Session {
     pub shifting: Vec<PendingTransform>,
     /// Tensors prepared for rays, for the next ones, and how they were asked for: splines are stored
     /// in single precision whatever is asked.
-    pub medium: Option<(MediumRecipe, RayMetric)>,
+    pub medium: Option<(RayMetricParams, RayMetric)>,
     /// How fast the last rays were.
     pub rays_per_ms: Option<f64>,
     /// The share of them that passed the regions.

@@ -306,7 +306,7 @@ pub fn stops(
     let name = |reason: StopReason| match reason {
         StopReason::LowFa => fa.clone(),
         StopReason::Angle => angle.clone(),
-        _ => reason.words().to_owned(),
+        _ => reason.label().to_owned(),
     };
     // Seeds by wish are left out.
     [

@@ -49,7 +49,7 @@ pub struct Pool {
 #[derive(Clone, PartialEq, Debug)]
 pub enum BackendError {
     /// The operating system refused to start the worker threads.
-    Threads { wanted: usize, why: String },
+    Threads { requested: usize, why: String },
     /// The graphics card that was asked for cannot be used.
     Cuda(cuda::Error),
 }
@@ -57,10 +57,10 @@ pub enum BackendError {
 impl fmt::Display for BackendError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Threads { wanted, why } => {
+            Self::Threads { requested, why } => {
                 write!(
                     f,
-                    "Could not start a worker thread, of {wanted} wanted ({why}); close other programs, or raise \
+                    "Could not start a worker thread, of {requested} wanted ({why}); close other programs, or raise \
                      the limit of processes (ulimit -u)"
                 )
             }
@@ -242,19 +242,19 @@ impl Backend {
 /// Starts the wanted threads, or fewer where the operating system refuses some; an error where it starts none.
 fn pool(threads: Option<usize>) -> Result<Arc<Pool>, BackendError> {
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
-    let wanted = threads.unwrap_or(cores).max(1);
+    let requested = threads.unwrap_or(cores).max(1);
     let refused = |why: &str| BackendError::Threads {
-        wanted,
+        requested,
         why: thread::plain(why),
     };
-    let mut next = wanted;
+    let mut next = requested;
     loop {
         let built = rayon::ThreadPoolBuilder::new()
             .num_threads(next)
             .thread_name(|i| format!("solver-{i}"))
             .build();
         // Where threads are scarce, those of a job and of its watcher must be left.
-        let common = if next < wanted { 1 } else { wanted };
+        let common = if next < requested { 1 } else { requested };
         let built = built.map_err(|e| e.to_string()).and_then(|threads| {
             let common = thread::start_common(common).map_err(|e| e.to_string());
             common.map(|()| threads)
@@ -265,9 +265,9 @@ fn pool(threads: Option<usize>) -> Result<Arc<Pool>, BackendError> {
         });
         match built {
             Ok(threads) => {
-                let shortage = (next < wanted).then(|| {
+                let shortage = (next < requested).then(|| {
                     format!(
-                        "Started {next} of {wanted} worker threads, the operating system refused more; raise the \
+                        "Started {next} of {requested} worker threads, the operating system refused more; raise the \
                          limit of processes (ulimit -u), or ask for fewer with --threads"
                     )
                 });

@@ -37,7 +37,7 @@ mod avx {
 
         /// Only where [`Self::NAMED`].
         #[inline(always)]
-        pub(super) fn of(register: __m256) -> Self {
+        pub(super) fn from_register(register: __m256) -> Self {
             let mut out = Self([0.0; N]);
             // SAFETY: eight f32, aligned to 32 bytes.
             #[allow(unsafe_code)]
@@ -70,7 +70,7 @@ impl<const N: usize, const AVX: bool> Lanes<N, AVX> {
 
     #[inline(always)]
     pub fn splat(value: f32) -> Self {
-        named!(Self::of(_mm256_set1_ps(value)));
+        named!(Self::from_register(_mm256_set1_ps(value)));
         Self([value; N])
     }
 
@@ -109,7 +109,7 @@ impl<const N: usize, const AVX: bool> Lanes<N, AVX> {
     /// `self * factor + term`, fused where that is an instruction.
     #[inline(always)]
     pub fn mul_add<const F: bool>(self, factor: Self, term: Self) -> Self {
-        named!(Self::of(_mm256_fmadd_ps(
+        named!(Self::from_register(_mm256_fmadd_ps(
             self.register(),
             factor.register(),
             term.register()
@@ -130,14 +130,20 @@ impl<const N: usize, const AVX: bool> Lanes<N, AVX> {
     /// Larger of the two; `other` where `self` is NaN.
     #[inline(always)]
     pub fn max(self, other: Self) -> Self {
-        named!(Self::of(_mm256_max_ps(self.register(), other.register())));
+        named!(Self::from_register(_mm256_max_ps(
+            self.register(),
+            other.register()
+        )));
         self.zip(other, |a, b| if a > b { a } else { b })
     }
 
     /// Smaller of the two; `other` where `self` is NaN.
     #[inline(always)]
     pub fn min(self, other: Self) -> Self {
-        named!(Self::of(_mm256_min_ps(self.register(), other.register())));
+        named!(Self::from_register(_mm256_min_ps(
+            self.register(),
+            other.register()
+        )));
         self.zip(other, |a, b| if a < b { a } else { b })
     }
 
@@ -148,7 +154,7 @@ impl<const N: usize, const AVX: bool> Lanes<N, AVX> {
 
     #[inline(always)]
     pub fn sqrt(self) -> Self {
-        named!(Self::of(_mm256_sqrt_ps(self.register())));
+        named!(Self::from_register(_mm256_sqrt_ps(self.register())));
         self.map(f32::sqrt)
     }
 
@@ -169,7 +175,7 @@ impl<const N: usize, const AVX: bool> Lanes<N, AVX> {
     /// `self` in lanes where `test` is not below `least`, else `other`; `other` where it is NaN.
     #[inline(always)]
     pub fn where_at_least(self, test: Self, least: Self, other: Self) -> Self {
-        named!(Self::of(_mm256_blendv_ps(
+        named!(Self::from_register(_mm256_blendv_ps(
             other.register(),
             self.register(),
             _mm256_cmp_ps::<_CMP_GE_OQ>(test.register(), least.register())
@@ -190,7 +196,7 @@ impl<const N: usize, const AVX: bool> Lanes<N, AVX> {
             let pairs = |i: usize| _mm256_hadd_ps(of[i].register(), of[i + 1].register());
             let fours = |i: usize| _mm256_hadd_ps(pairs(i), pairs(i + 2));
             let (first, last) = (fours(0), fours(4));
-            Self::of(_mm256_add_ps(
+            Self::from_register(_mm256_add_ps(
                 _mm256_permute2f128_ps::<0x20>(first, last),
                 _mm256_permute2f128_ps::<0x31>(first, last),
             ))
@@ -284,7 +290,10 @@ impl<const N: usize, const AVX: bool> Add for Lanes<N, AVX> {
     type Output = Self;
     #[inline(always)]
     fn add(self, other: Self) -> Self {
-        named!(Self::of(_mm256_add_ps(self.register(), other.register())));
+        named!(Self::from_register(_mm256_add_ps(
+            self.register(),
+            other.register()
+        )));
         self.zip(other, |a, b| a + b)
     }
 }
@@ -293,7 +302,10 @@ impl<const N: usize, const AVX: bool> Sub for Lanes<N, AVX> {
     type Output = Self;
     #[inline(always)]
     fn sub(self, other: Self) -> Self {
-        named!(Self::of(_mm256_sub_ps(self.register(), other.register())));
+        named!(Self::from_register(_mm256_sub_ps(
+            self.register(),
+            other.register()
+        )));
         self.zip(other, |a, b| a - b)
     }
 }
@@ -302,7 +314,10 @@ impl<const N: usize, const AVX: bool> Mul for Lanes<N, AVX> {
     type Output = Self;
     #[inline(always)]
     fn mul(self, other: Self) -> Self {
-        named!(Self::of(_mm256_mul_ps(self.register(), other.register())));
+        named!(Self::from_register(_mm256_mul_ps(
+            self.register(),
+            other.register()
+        )));
         self.zip(other, |a, b| a * b)
     }
 }
@@ -311,7 +326,10 @@ impl<const N: usize, const AVX: bool> Div for Lanes<N, AVX> {
     type Output = Self;
     #[inline(always)]
     fn div(self, other: Self) -> Self {
-        named!(Self::of(_mm256_div_ps(self.register(), other.register())));
+        named!(Self::from_register(_mm256_div_ps(
+            self.register(),
+            other.register()
+        )));
         self.zip(other, |a, b| a / b)
     }
 }

@@ -132,7 +132,7 @@ pub(super) fn has_room(count: usize) -> bool {
 }
 
 /// Runs `work` on a thread of its own, or at once on this one where none can be started.
-pub fn beside(name: &str, work: impl FnOnce() + Send + 'static) {
+pub fn spawn_or_run(name: &str, work: impl FnOnce() + Send + 'static) {
     fn run(once: &Mutex<Option<impl FnOnce()>>) {
         let work = once.lock().unwrap_or_else(PoisonError::into_inner).take();
         if let Some(work) = work {

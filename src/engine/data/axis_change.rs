@@ -90,7 +90,7 @@ impl AxisChange {
     }
 
     /// In words: `x and y exchanged, z flipped`.
-    pub fn words(self) -> String {
+    pub fn description(self) -> String {
         let exchanged = (0..3).filter(|&i| self.axes[i] != i);
         let exchanged: Vec<&str> = exchanged.map(|i| LETTERS[i]).collect();
         let order = match exchanged.as_slice() {

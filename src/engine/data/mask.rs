@@ -182,13 +182,13 @@ impl Mask {
 
     /// The voxels of an image for which `wanted` holds among those of a block, and no memory for the
     /// others: hundreds of labels would not fit otherwise.
-    pub fn cut_to(grid: &Arc<Grid>, (low, high): Block, wanted: impl Fn(usize) -> bool) -> Self {
+    pub fn cut_to(grid: &Arc<Grid>, (low, high): Block, select: impl Fn(usize) -> bool) -> Self {
         let shape = [0, 1, 2].map(|a| high[a] - low[a] + 1);
         let mut inside = Vec::with_capacity(shape.iter().product());
         for z in low[2]..=high[2] {
             for y in low[1]..=high[1] {
                 let row = grid.index([0, y, z]);
-                inside.extend((row + low[0]..=row + high[0]).map(|i| u8::from(wanted(i))));
+                inside.extend((row + low[0]..=row + high[0]).map(|i| u8::from(select(i))));
             }
         }
         let mut own = (**grid).clone();
@@ -243,7 +243,7 @@ impl Mask {
         &mut self,
         (low, high): Block,
         value: bool,
-        mut wanted: impl FnMut(usize, usize, &mut dyn FnMut(usize)),
+        mut select: impl FnMut(usize, usize, &mut dyn FnMut(usize)),
     ) -> usize {
         let value = u8::from(value);
         let mut changed: Vec<usize> = Vec::new();
@@ -252,7 +252,7 @@ impl Mask {
         for z in low[2]..=high[2] {
             for y in low[1]..=high[1] {
                 let row = grid.index([0, y, z]);
-                wanted(y, z, &mut |x: usize| {
+                select(y, z, &mut |x: usize| {
                     if (low[0]..=high[0]).contains(&x) && self.inside[row + x] != value {
                         changed.push(row + x);
                         block = joined(block, ([x, y, z], [x, y, z]));

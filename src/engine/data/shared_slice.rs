@@ -10,10 +10,10 @@ pub type Bytes = Arc<dyn AsRef<[u8]> + Send + Sync>;
 
 /// An immutable array whose clones share it.
 #[derive(Clone)]
-pub struct Shared<T>(Held<T>);
+pub struct Shared<T>(Storage<T>);
 
 #[derive(Clone)]
-enum Held<T> {
+enum Storage<T> {
     Owned(Arc<Vec<T>>),
     /// A part of the bytes that begins on `T`'s alignment and holds a whole number of them.
     View(Arc<(Bytes, Range<usize>)>),
@@ -25,7 +25,7 @@ impl<T: Pod> Shared<T> {
     pub fn view(bytes: Bytes, range: Range<usize>) -> Option<Self> {
         let part = (*bytes).as_ref().get(range.clone())?;
         bytemuck::try_cast_slice::<u8, T>(part).ok()?;
-        Some(Self(Held::View(Arc::new((bytes, range)))))
+        Some(Self(Storage::View(Arc::new((bytes, range)))))
     }
 }
 
@@ -33,8 +33,8 @@ impl<T> Shared<T> {
     /// Whether no clone holds it as well.
     pub fn is_sole(&self) -> bool {
         1 == match &self.0 {
-            Held::Owned(values) => Arc::strong_count(values),
-            Held::View(view) => Arc::strong_count(view),
+            Storage::Owned(values) => Arc::strong_count(values),
+            Storage::View(view) => Arc::strong_count(view),
         }
     }
 }
@@ -44,9 +44,9 @@ impl<T: Pod> Deref for Shared<T> {
 
     fn deref(&self) -> &[T] {
         match &self.0 {
-            Held::Owned(values) => values,
+            Storage::Owned(values) => values,
             // `view` looked at the alignment; the bytes do not move.
-            Held::View(view) => {
+            Storage::View(view) => {
                 let (bytes, range) = &**view;
                 bytemuck::cast_slice(&(**bytes).as_ref()[range.clone()])
             }
@@ -56,13 +56,13 @@ impl<T: Pod> Deref for Shared<T> {
 
 impl<T> Default for Shared<T> {
     fn default() -> Self {
-        Self(Held::Owned(Arc::default()))
+        Self(Storage::Owned(Arc::default()))
     }
 }
 
 impl<T> From<Vec<T>> for Shared<T> {
     fn from(values: Vec<T>) -> Self {
-        Self(Held::Owned(Arc::new(values)))
+        Self(Storage::Owned(Arc::new(values)))
     }
 }
 

@@ -21,7 +21,7 @@ pub enum TensorOrder {
 impl TensorOrder {
     pub const ALL: [Self; 3] = [Self::Fsl, Self::Lower, Self::Mrtrix];
 
-    pub fn words(self) -> &'static str {
+    pub fn components(self) -> &'static str {
         match self {
             Self::Fsl => "xx xy xz yy yz zz",
             Self::Lower => "xx xy yy xz yz zz",
@@ -115,8 +115,8 @@ impl TensorLayout {
     }
 
     /// In words: `xx xy xz yy yz zz, voxel axes`.
-    pub fn words(self) -> String {
-        format!("{}, {} axes", self.order.words(), self.frame.name())
+    pub fn description(self) -> String {
+        format!("{}, {} axes", self.order.components(), self.frame.name())
     }
 }
 

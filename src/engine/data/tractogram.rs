@@ -94,7 +94,9 @@ impl Tractogram {
     pub fn key(&self) -> Vec<String> {
         let known = self.codes.iter();
         let known = known.filter(|(name, _)| self.per_streamline.contains_key(*name));
-        known.map(|(name, words)| key_line(name, words)).collect()
+        known
+            .map(|(name, meanings)| key_line(name, meanings))
+            .collect()
     }
 
     /// Adds values per point. Panics if their number is wrong.

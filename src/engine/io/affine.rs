@@ -49,7 +49,7 @@ fn small(path: &Path) -> Result<Vec<u8>, Error> {
 }
 
 /// One that has an inverse and no number that is none.
-fn sound(path: &Path, affine: DAffine3) -> Result<DAffine3, Error> {
+fn checked(path: &Path, affine: DAffine3) -> Result<DAffine3, Error> {
     let m = affine.matrix3;
     let size = m.x_axis.length() * m.y_axis.length() * m.z_axis.length();
     if affine.is_finite() && m.determinant().abs() > 1e-9 * size {
@@ -87,7 +87,7 @@ fn flirt(path: &Path, text: &str) -> Result<Affine, Error> {
     }
     let row = |i: usize| [rows[i][0], rows[i][1], rows[i][2], rows[i][3]];
     let affine = of_rows([row(0), row(1), row(2)]);
-    Ok(Affine::Flirt(sound(path, affine)?))
+    Ok(Affine::Flirt(checked(path, affine)?))
 }
 
 fn itk(path: &Path, text: &str) -> Result<Affine, Error> {
@@ -148,7 +148,7 @@ fn itk_affine(path: &Path, kind: &str, p: &[f64], centre: &[f64]) -> Result<Affi
     };
     let moving_from_fixed = DAffine3::from_mat3_translation(matrix, c + shift - matrix * c);
     let lps = lps();
-    let moving_from_fixed = lps * sound(path, moving_from_fixed)? * lps;
+    let moving_from_fixed = lps * checked(path, moving_from_fixed)? * lps;
     Ok(Affine::World(moving_from_fixed.inverse()))
 }
 

@@ -148,9 +148,9 @@ pub fn prepare<E: Into<Unlike>>(
         }
     };
     written?;
-    let read = |e: std::io::Error| Unlike::Differs(super::error::plain(&e)).of(path);
+    let read = |e: std::io::Error| Unlike::Differs(super::error::plain(&e)).error(path);
     disk::reads_back(&temporary.path).map_err(read)?;
-    verify(&temporary.path).map_err(|e| e.into().of(path))?;
+    verify(&temporary.path).map_err(|e| e.into().error(path))?;
     Ok(Ready {
         temporary,
         target,
@@ -196,7 +196,7 @@ pub enum Unlike {
 }
 
 impl Unlike {
-    fn of(self, path: &Path) -> Error {
+    fn error(self, path: &Path) -> Error {
         match self {
             Self::Differs(why) => Error::ReadBack {
                 path: path.to_owned(),

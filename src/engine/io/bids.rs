@@ -261,7 +261,7 @@ impl Folder {
     }
 
     /// All that belongs to a visit.
-    pub fn of<'a>(&'a self, visit: &'a Visit) -> impl Iterator<Item = &'a BidsFile> {
+    pub fn files_of<'a>(&'a self, visit: &'a Visit) -> impl Iterator<Item = &'a BidsFile> {
         self.found.iter().filter(move |f| {
             f.subject == visit.subject && (f.session == visit.session || f.session.is_empty())
         })
@@ -270,7 +270,7 @@ impl Folder {
     /// The files of a visit to look at first: the first scan, T1, brain mask and streamlines.
     pub fn chosen<'a>(&'a self, visit: &'a Visit) -> Vec<&'a BidsFile> {
         let of = |kind: Kind| {
-            let mut all: Vec<&BidsFile> = self.of(visit).filter(|f| f.kind == kind).collect();
+            let mut all: Vec<&BidsFile> = self.files_of(visit).filter(|f| f.kind == kind).collect();
             // Its own before what belongs to all of them.
             all.sort_by_key(|f| f.session.is_empty());
             all.into_iter()

@@ -51,12 +51,12 @@ pub fn read(path: &Path) -> Result<Labels, Error> {
             continue;
         }
         if table.is_empty() && columns.is_none() && line.to_lowercase().starts_with("index\t") {
-            columns = Some(Columns::of(line));
+            columns = Some(Columns::from_header(line));
             continue;
         }
         let entry = match &columns {
             Some(columns) => columns.entry(line),
-            None => entry(&words(line)),
+            None => entry(&fields(line)),
         };
         let Some((number, label)) = entry else {
             return Err(Error::malformed(
@@ -75,7 +75,7 @@ pub fn read(path: &Path) -> Result<Labels, Error> {
 
 /// The labels of an image: named by the user, by a table beside it, by its header or by its
 /// name; `None` for other images. A table that the user names must suit.
-pub(super) fn of(
+pub(super) fn labels_of(
     path: &Path,
     volume: &Volume,
     info: &mut SpaceInfo,
@@ -120,23 +120,23 @@ fn of_numbers(
     if !one_volume {
         return Ok(None);
     }
-    let beside = beside(path);
+    let companion = companion_table(path);
     let called = info.intent_code == INTENT_LABEL
         || (info.version == MGH && info.stored_as == "int32")
         || is_called(path);
-    if beside.is_none() && !called {
+    if companion.is_none() && !called {
         return Ok(None);
     }
     match numbers() {
         // An image with one label is a mask.
-        Some(found) if found.len() > 1 || beside.is_some() => {
+        Some(found) if found.len() > 1 || companion.is_some() => {
             // A text file that merely lies there may be anything.
-            let before = beside
+            let before = companion
                 .as_ref()
                 .and_then(|table| atomic::before(path, table));
             let was_replaced = before.is_some();
-            let table = beside.clone();
-            let labels = before.or(beside).and_then(|table| read(&table).ok());
+            let table = companion.clone();
+            let labels = before.or(companion).and_then(|table| read(&table).ok());
             if let (true, Some(_), Some(table)) = (was_replaced, &labels, &table) {
                 info.warnings.push(atomic::says_before(&[table]));
             }
@@ -191,7 +191,7 @@ fn has_word(path: &Path, is_meant: impl Fn(&str) -> bool) -> bool {
 }
 
 /// `a.txt` beside `a.nii.gz`, `a.lut` and the like; else the one of a BIDS data set, or FreeSurfer's own.
-fn beside(path: &Path) -> Option<PathBuf> {
+fn companion_table(path: &Path) -> Option<PathBuf> {
     let own = ENDINGS.map(|e| super::with_extension(path, e));
     if let Some(own) = own.into_iter().find(|p| p.is_file()) {
         return Some(own);
@@ -209,7 +209,7 @@ fn beside(path: &Path) -> Option<PathBuf> {
 }
 
 /// Blanks separate, quotes hold together.
-fn words(line: &str) -> Vec<String> {
+fn fields(line: &str) -> Vec<String> {
     let mut text = Vec::new();
     for (i, part) in line.split('"').enumerate() {
         match i % 2 {
@@ -255,7 +255,7 @@ struct Columns {
 }
 
 impl Columns {
-    fn of(line: &str) -> Self {
+    fn from_header(line: &str) -> Self {
         let names: Vec<String> = line.split('\t').map(|n| n.trim().to_lowercase()).collect();
         let at = |requested: &[&str]| names.iter().position(|n| requested.contains(&n.as_str()));
         Self {

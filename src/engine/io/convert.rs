@@ -57,7 +57,7 @@ pub fn check_place(output: &Path) -> Result<(), Error> {
 
 /// The contents of an input.
 #[derive(Clone, Debug)]
-enum Held {
+enum Contents {
     /// An image that becomes an image.
     Image(Box<Image>),
     /// One that becomes something else.
@@ -71,7 +71,7 @@ pub struct Plan {
     input: PathBuf,
     output: PathBuf,
     format: Format,
-    held: Held,
+    contents: Contents,
     /// Parts of it that were not read, one sentence each.
     unread: Vec<String>,
     /// Files for values that the output cannot hold.
@@ -102,7 +102,7 @@ pub fn plan(
             companions: Vec::new(),
             notes: image.notes.clone(),
             losses: image.losses.clone(),
-            held: Held::Image(Box::new(image)),
+            contents: Contents::Image(Box::new(image)),
         });
     }
     let mut stored = open_told(input, reported, control)?;
@@ -142,9 +142,9 @@ pub fn plan(
         output: output.to_owned(),
         format,
         unread: stored.unread().to_vec(),
-        held: match stored {
-            Opened::Volume(volume, _) => Held::Volume(volume),
-            Opened::Tractogram(tractogram, _) => Held::Tractogram(tractogram),
+        contents: match stored {
+            Opened::Volume(volume, _) => Contents::Volume(volume),
+            Opened::Tractogram(tractogram, _) => Contents::Tractogram(tractogram),
         },
         companions,
         notes,
@@ -170,8 +170,8 @@ impl Plan {
         control: &Control,
     ) -> Result<Converted, Error> {
         let (format, output) = (self.format, &*self.output);
-        let (what, written) = match &self.held {
-            Held::Tractogram(tractogram) => (
+        let (what, written) = match &self.contents {
+            Contents::Tractogram(tractogram) => (
                 counted(tractogram.len(), "streamline"),
                 streamlines(
                     tractogram,
@@ -182,8 +182,8 @@ impl Plan {
                     control,
                 )?,
             ),
-            Held::Image(image) => image.write(output, replace, command, control)?,
-            Held::Volume(volume) => {
+            Contents::Image(image) => image.write(output, replace, command, control)?,
+            Contents::Volume(volume) => {
                 let what = surface_of(volume, &self.input, format, output, command, control)?;
                 (what, vec![output.to_owned()])
             }

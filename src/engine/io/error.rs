@@ -266,7 +266,7 @@ impl Error {
     }
 
     /// The sentence without the name of the file, which stands behind it.
-    pub fn words(&self) -> String {
+    pub fn sentence(&self) -> String {
         // Words from a damaged file may hold anything; a sentence is one line.
         in_line(&Words(self).to_string(), '·')
     }
@@ -307,7 +307,7 @@ impl Error {
         }
     }
 
-    fn sentence(&self, f: &mut Formatter<'_>) -> Result {
+    fn write_sentence(&self, f: &mut Formatter<'_>) -> Result {
         match self {
             Self::Cancelled => f.write_str("Cancelled"),
             Self::Missing { .. } => f.write_str("No such file, check its name"),
@@ -399,14 +399,14 @@ impl Error {
                 off_mm,
                 ..
             } => {
-                let words = |s: &[usize; 3]| format!("{} × {} × {}", s[0], s[1], s[2]);
+                let shape_text = |s: &[usize; 3]| format!("{} × {} × {}", s[0], s[1], s[2]);
                 if found != expected {
                     write!(
                         f,
                         "Found a mask of {} voxels, expected the image's {}; resample it to the \
                          image's grid",
-                        words(found),
-                        words(expected)
+                        shape_text(found),
+                        shape_text(expected)
                     )
                 } else {
                     write!(
@@ -470,13 +470,13 @@ struct Words<'a>(&'a Error);
 
 impl Display for Words<'_> {
     fn fmt(&self, f: &mut Formatter<'_>) -> Result {
-        self.0.sentence(f)
+        self.0.write_sentence(f)
     }
 }
 
 impl Display for Error {
     fn fmt(&self, f: &mut Formatter<'_>) -> Result {
-        f.write_str(&self.words())?;
+        f.write_str(&self.sentence())?;
         match self.path() {
             // The name of the file may hold anything, too.
             Some(path) => write!(f, ": {}", in_line(&path.to_string_lossy(), '·')),

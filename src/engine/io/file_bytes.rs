@@ -25,14 +25,14 @@ const AT_HAND: usize = 1 << 15;
 
 /// A file's bytes, unpacked if they were compressed, and the job to tell how far their reader is.
 pub(super) struct FileBytes {
-    held: Held,
+    storage: Storage,
     /// The unpacked size was counted while it was unpacked: then this reports to nobody, but can
     /// still be cancelled.
     pub control: Control,
     silent: bool,
 }
 
-enum Held {
+enum Storage {
     Pages(memmap2::MmapMut),
     Bytes(Vec<u8>),
 }
@@ -40,47 +40,47 @@ enum Held {
 impl FileBytes {
     pub fn open(path: &Path, control: &Control) -> Result<Self, Error> {
         let source = Source::open(path, control)?;
-        let (held, silent) = match source.known_bytes() {
+        let (storage, silent) = match source.known_bytes() {
             Some(length) if length >= LARGE_BYTES => {
-                (Held::Pages(pages(path, 0..length, control)?), false)
+                (Storage::Pages(pages(path, 0..length, control)?), false)
             }
-            _ => (Held::Bytes(source.whole()?), true),
+            _ => (Storage::Bytes(source.whole()?), true),
         };
         Ok(Self {
-            held,
+            storage,
             control: control.clone(),
             silent,
         })
     }
 
     pub fn bytes(&self) -> &[u8] {
-        match &self.held {
-            Held::Pages(pages) => pages,
-            Held::Bytes(bytes) => bytes,
+        match &self.storage {
+            Storage::Pages(pages) => pages,
+            Storage::Bytes(bytes) => bytes,
         }
     }
 
     /// To be worked on where they are.
     pub fn bytes_mut(&mut self) -> &mut [u8] {
-        match &mut self.held {
-            Held::Pages(pages) => pages,
-            Held::Bytes(bytes) => bytes,
+        match &mut self.storage {
+            Storage::Pages(pages) => pages,
+            Storage::Bytes(bytes) => bytes,
         }
     }
 
     pub fn shared(self) -> Bytes {
-        match self.held {
-            Held::Pages(pages) => Arc::new(pages),
-            Held::Bytes(bytes) => Arc::new(bytes),
+        match self.storage {
+            Storage::Pages(pages) => Arc::new(pages),
+            Storage::Bytes(bytes) => Arc::new(bytes),
         }
     }
 
     /// The `count` values that the bytes were made to begin with: where they are, unless a third of
     /// the memory would be held for nothing.
     pub fn beginning<T: bytemuck::Pod>(self, count: usize) -> Shared<T> {
-        let (used, held) = (count * size_of::<T>(), self.bytes().len());
+        let (used, length) = (count * size_of::<T>(), self.bytes().len());
         let bytes = self.shared();
-        if held - used <= held / 3
+        if length - used <= length / 3
             && let Some(values) = Shared::view(bytes.clone(), 0..used)
         {
             return values;
@@ -159,19 +159,19 @@ fn pages(path: &Path, range: Range<u64>, control: &Control) -> Result<memmap2::M
     let pieces = own.par_chunks_mut(PIECE_BYTES).enumerate();
     pieces.try_for_each(|(i, piece)| {
         control.check()?;
-        let mut place = Place::at(path, range.start + (i * PIECE_BYTES) as u64)?;
-        place.read(piece)
+        let mut reader = FileReader::at(path, range.start + (i * PIECE_BYTES) as u64)?;
+        reader.read(piece)
     })?;
     Ok(own)
 }
 
 /// A file from some byte on, for one of several readers.
-struct Place<'a> {
+struct FileReader<'a> {
     path: &'a Path,
     file: disk::File,
 }
 
-impl<'a> Place<'a> {
+impl<'a> FileReader<'a> {
     fn at(path: &'a Path, byte: u64) -> Result<Self, Error> {
         let failed = |e: std::io::Error| Error::reading(path, &e);
         let mut file = disk::File::open(path).map_err(failed)?;
@@ -195,7 +195,7 @@ impl<'a> Place<'a> {
 /// Some bytes of a file.
 pub(super) fn some(path: &Path, start: u64, bytes: usize) -> Result<Vec<u8>, Error> {
     let mut all = vec![0; bytes];
-    Place::at(path, start)?.read(&mut all)?;
+    FileReader::at(path, start)?.read(&mut all)?;
     Ok(all)
 }
 
@@ -206,13 +206,13 @@ pub(super) fn pieces(
     control: &Control,
     mut take: impl FnMut(&[u8]),
 ) -> Result<(), Error> {
-    let mut place = Place::at(path, range.start)?;
+    let mut reader = FileReader::at(path, range.start)?;
     let mut buffer = vec![0; PIECE_BYTES];
     while !range.is_empty() {
         control.check()?;
         let bytes = (range.end - range.start).min(PIECE_BYTES as u64);
         let piece = &mut buffer[..bytes as usize];
-        place.read(piece)?;
+        reader.read(piece)?;
         take(piece);
         control.advance(bytes);
         range.start += bytes;
@@ -250,15 +250,15 @@ pub(super) fn fill(
     pieces.try_for_each(|(i, piece)| {
         control.check()?;
         let at = start + (i * PIECE_BYTES / 4 * number.bytes()) as u64;
-        let mut place = Place::at(path, at)?;
+        let mut reader = FileReader::at(path, at)?;
         control.advance((piece.len() * number.bytes()) as u64);
         if number.is_single(big_endian) {
-            return place.read(bytemuck::cast_slice_mut(piece));
+            return reader.read(bytemuck::cast_slice_mut(piece));
         }
         let mut buffer = vec![0; number.bytes() * AT_HAND];
         for out in piece.chunks_mut(AT_HAND) {
             let bytes = &mut buffer[..number.bytes() * out.len()];
-            place.read(bytes)?;
+            reader.read(bytes)?;
             number.fill_alone(bytes, big_endian, out);
         }
         Ok(())

@@ -399,7 +399,7 @@ impl Format {
                 endings.join(" "),
                 or_dash(kind.reads),
                 or_dash(kind.writes),
-                kind.holds.words()
+                kind.holds.description()
             );
         }
         text
@@ -407,7 +407,7 @@ impl Format {
 }
 
 impl FormatCapabilities {
-    fn words(self) -> String {
+    fn description(self) -> String {
         let named = |room: NameSupport, each: &str| match room {
             NameSupport::Nothing => None,
             NameSupport::UpTo(1) => Some(format!("a value per {each}")),

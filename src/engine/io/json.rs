@@ -48,7 +48,7 @@ fn of_data(message: &str) -> String {
         .into_iter()
         .find_map(|start| message.strip_prefix(start));
     match typed.and_then(|message| message.rsplit_once(", expected ")) {
-        Some((value, wanted)) => format!("{} in place of {}", value_words(value), kind(wanted)),
+        Some((value, expected)) => format!("{} in place of {}", value_words(value), kind(expected)),
         None => "a value that does not belong there".to_owned(),
     }
 }

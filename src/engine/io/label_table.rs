@@ -7,7 +7,7 @@ use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
 /// Where the table of a label map lies: `labels.nii.gz` has `labels.txt`.
-pub fn beside(image: &Path) -> PathBuf {
+pub fn table_path(image: &Path) -> PathBuf {
     let name = image.file_name().unwrap_or_default().to_string_lossy();
     let stem = name.strip_suffix(".gz").unwrap_or(&name);
     let stem = stem.rsplit_once('.').map_or(stem, |(stem, _)| stem);
@@ -19,7 +19,7 @@ pub fn save<'a>(
     image: &Path,
     labels: impl Iterator<Item = (u32, &'a str, [u8; 3])>,
 ) -> Result<PathBuf, Error> {
-    let path = beside(image);
+    let path = table_path(image);
     atomic::write_text(&path, &text(labels))?;
     Ok(path)
 }
@@ -50,5 +50,5 @@ pub fn save_of(image: &Path, labels: Option<&Labels>) -> Result<Option<PathBuf>,
 
 /// Does all of that but the last step.
 pub(super) fn prepare_of(image: &Path, labels: &Labels) -> Result<atomic::Ready, Error> {
-    atomic::prepare_text(&beside(image), &text(rows(labels)))
+    atomic::prepare_text(&table_path(image), &text(rows(labels)))
 }

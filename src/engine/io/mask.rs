@@ -64,24 +64,24 @@ pub fn mask_on_own_grid(path: &Path) -> Result<(Mask, Vec<Remark>), Error> {
 /// A file beside a scan that seems to be its brain mask: `mask` is a word of its name, no BIDS entity
 /// of it contradicts the scan's, and it has the scan's voxels. Of several a brain mask comes first, then
 /// one whose name begins as the scan's does.
-pub fn beside(scan: &Path, grid: &Grid) -> Option<PathBuf> {
+pub fn companion_mask(scan: &Path, grid: &Grid) -> Option<PathBuf> {
     /// Headers that are read.
     const LOOKED_AT: usize = 16;
     let folder = scan.parent().filter(|p| !p.as_os_str().is_empty());
-    let own = words(scan);
+    let own = name_parts(scan);
     let mut masks: Vec<(bool, bool, PathBuf)> = names_in(folder.unwrap_or(Path::new(".")))
         .ok()?
         .into_iter()
         .filter(|path| Format::named(path).is_some_and(|f| f.content() == Content::Image))
         .filter_map(|path| {
-            let words = words(&path);
-            let is_mask = words.iter().any(|w| w.ends_with("mask"));
-            let other = entities(&words).any(|(key, value)| {
+            let parts = name_parts(&path);
+            let is_mask = parts.iter().any(|w| w.ends_with("mask"));
+            let other = entities(&parts).any(|(key, value)| {
                 let mut own = entities(&own);
                 own.any(|(k, v)| k == key && v != value)
             });
-            let brain = words.iter().any(|w| w.contains("brain"));
-            let same = words.first() == own.first();
+            let brain = parts.iter().any(|w| w.contains("brain"));
+            let same = parts.first() == own.first();
             (is_mask && !other && path != scan).then_some((!brain, !same, path))
         })
         .collect();
@@ -95,7 +95,7 @@ pub fn beside(scan: &Path, grid: &Grid) -> Option<PathBuf> {
 }
 
 /// The parts of a file's name, in small letters: `sub-01`, `desc-brain`, `mask`.
-fn words(path: &Path) -> Vec<String> {
+fn name_parts(path: &Path) -> Vec<String> {
     let name = path
         .file_name()
         .unwrap_or_default()

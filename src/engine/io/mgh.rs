@@ -120,7 +120,7 @@ fn begin(path: &Path, control: &Control) -> Result<Begun, Error> {
     let bytes = (count * number.bytes()) as u64;
     source.prove(HEADER_BYTES as u64 + bytes)?;
 
-    let mut info = SpaceInfo::of(VERSION, &sizes, stored_as, true);
+    let mut info = SpaceInfo::with_one_affine(VERSION, &sizes, stored_as, true);
     let shape = [sizes[0], sizes[1], sizes[2]];
     let grid = grid(path, &header, shape, &mut info)?;
     Ok(Begun {

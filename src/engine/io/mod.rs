@@ -61,7 +61,7 @@ pub use crate::compute::memory::{available_bytes, forget_peak, held_bytes, limit
 pub use error::plain;
 pub use error::{Error, Expected};
 pub use format::{Content, Format, NameSupport};
-pub use mask::{as_mask, beside as mask_beside, mask, mask_on_own_grid};
+pub use mask::{as_mask, companion_mask, mask, mask_on_own_grid};
 pub use nifti::SpaceInfo;
 pub use reading::{AffineReading, Reading, Space, quoted};
 pub use remark::Remark;
@@ -376,7 +376,7 @@ fn open_unmoved(path: &Path, reported: &Reading, control: &Control) -> Result<Op
                 let volume = as_tensors(path, &volume, layout)?;
                 return Ok(Opened::Volume(volume, info));
             }
-            let volume = match colours::of(path, &volume, &mut info, reported)? {
+            let volume = match colours::labels_of(path, &volume, &mut info, reported)? {
                 Some(labels) => volume.with_labels(labels),
                 None => volume,
             };

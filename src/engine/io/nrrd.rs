@@ -48,8 +48,9 @@ fn begin(path: &Path, control: &Control) -> Result<Begun, Error> {
             "the sizes of an image",
         ));
     };
-    let mut info = SpaceInfo::of("NRRD", &header.sizes, header.type_name, header.big_endian);
-    let layout = Layout::of(path, &header, &mut info)?;
+    let mut info =
+        SpaceInfo::with_one_affine("NRRD", &header.sizes, header.type_name, header.big_endian);
+    let layout = Layout::new(path, &header, &mut info)?;
     Ok(Begun {
         header,
         behind,
@@ -178,7 +179,7 @@ fn together(planes: &[u8], count: usize) -> Vec<u8> {
 /// Gradients of the header, if it holds any.
 pub fn gradients(path: &Path) -> Result<Option<gradients::Rows>, Error> {
     let (header, _) = Header::read(path, &Control::new())?;
-    gradients::of(path, &header)
+    gradients::from_header(path, &header)
 }
 
 /// Where the samples are read from.
@@ -344,7 +345,7 @@ struct Layout {
 }
 
 impl Layout {
-    fn of(path: &Path, header: &Header, info: &mut SpaceInfo) -> Result<Self, Error> {
+    fn new(path: &Path, header: &Header, info: &mut SpaceInfo) -> Result<Self, Error> {
         let axes = header.sizes.len();
         let placed = |a: &usize| header.directions.get(*a).is_some_and(Option::is_some);
         let mut spatial: Vec<usize> = (0..axes).filter(placed).collect();

@@ -140,8 +140,8 @@ fn prepare_weights(
     if let Some(stamp) = stamp {
         text += &format!("# {STAMP}: {}\n", one_line(stamp));
     }
-    if let Some(words) = tractogram.codes.get(name) {
-        text += &format!("# {}\n", one_line(&key_line(name, words)));
+    if let Some(meanings) = tractogram.codes.get(name) {
+        text += &format!("# {}\n", one_line(&key_line(name, meanings)));
     }
     text.extend(values.iter().map(|v| format!("{v}\n")));
     write(path, text.as_bytes())
@@ -200,7 +200,7 @@ pub fn files<'a>(
 }
 
 /// Adds the values that lie beside a TCK. Those of other streamlines are named and left out.
-pub(super) fn beside(
+pub(super) fn with_companion_values(
     tck: &Path,
     mut tractogram: Tractogram,
     info: &mut FibreInfo,

@@ -174,9 +174,9 @@ impl Stored {
             return (self.clone(), None);
         }
         let (mut single, mut lost) = (true, 0u64);
-        self.each(|value, held| {
+        self.each(|value, exact| {
             single &= value.is_nan() || f64::from(value as f32) == value;
-            lost += u64::from(!held);
+            lost += u64::from(!exact);
         });
         let number = if single { Type::F32 } else { Type::F64 };
         let mut bytes = Vec::with_capacity(self.bytes.len() / self.pixel.bytes() * number.bytes());

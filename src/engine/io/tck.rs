@@ -58,7 +58,7 @@ impl Numbers {
 /// beside them: TSF files and weights.
 pub fn read_with_values(path: &Path, control: &Control) -> Result<(Tractogram, FibreInfo), Error> {
     let (tractogram, mut info) = read(path, control)?;
-    let tractogram = scalars::beside(path, tractogram, &mut info, control)?;
+    let tractogram = scalars::with_companion_values(path, tractogram, &mut info, control)?;
     Ok((tractogram, info))
 }
 
@@ -198,7 +198,7 @@ pub(super) fn offset(path: &Path, info: &FibreInfo, header_bytes: u64) -> Result
 
 /// Points and ends among some triplets.
 #[derive(Clone, Copy, Default)]
-struct Held {
+struct Counts {
     points: usize,
     streamlines: usize,
     ended: bool,
@@ -260,7 +260,7 @@ fn lines<const N: usize>(
     let (triplets, _) = body.as_chunks::<N>().0.as_chunks::<3>();
     let point = |triplet: &[[u8; N]; 3]| triplet.map(&number);
     let count = |part: &[[[u8; N]; 3]]| {
-        let mut stored = Held::default();
+        let mut stored = Counts::default();
         for triplet in part {
             match mark(&point(triplet)) {
                 Mark::Point => stored.points += 1,
@@ -278,7 +278,7 @@ fn lines<const N: usize>(
         }
         stored
     };
-    let mut parts: Vec<Held> = triplets.par_chunks(BATCH).map(count).collect();
+    let mut parts: Vec<Counts> = triplets.par_chunks(BATCH).map(count).collect();
     whole.advance(body_bytes / 2)?;
     if let Some(last) = parts.iter().position(|p| p.ended || p.wrong.is_some()) {
         parts.truncate(last + 1);

@@ -22,12 +22,12 @@ pub(super) fn zeros(path: &Path, count: usize) -> Result<Arc<[f32]>, Error> {
 pub(super) fn reserve(path: &Path, bytes: &mut Vec<u8>, count: usize) -> Result<(), Error> {
     let short = |e| Error::memory(path, e);
     memory::claim(READING, count as u64).map_err(short)?;
-    let (what, wanted) = (READING, count as u64);
+    let (what, claimed) = (READING, count as u64);
     let reserved = bytes.try_reserve_exact(count);
     reserved.map_err(|_| {
         short(memory::Shortage {
             what,
-            bytes: wanted,
+            bytes: claimed,
         })
     })
 }

@@ -153,7 +153,7 @@ impl Arcs {
                 }
             })
             .collect();
-        Some(Self::of(grid, &lines, 2))
+        Some(Self::from_lines(grid, &lines, 2))
     }
 
     /// So many streamlines of one length that wander and turn back at the surface of the ball, every second of
@@ -185,10 +185,10 @@ impl Arcs {
             (points, i.is_multiple_of(2))
         };
         let lines: Vec<_> = (0..count).into_par_iter().map(line).collect();
-        Some(Self::of(grid, &lines, 3))
+        Some(Self::from_lines(grid, &lines, 3))
     }
 
-    fn of(grid: Arc<Grid>, lines: &[(Vec<[f32; 3]>, bool)], places: usize) -> Self {
+    fn from_lines(grid: Arc<Grid>, lines: &[(Vec<[f32; 3]>, bool)], places: usize) -> Self {
         let n = grid.shape[0];
         let mut offsets = vec![0u64];
         let mut end = 0;

@@ -116,24 +116,24 @@ impl Deep {
     }
 
     /// Lays down all of it but the brain stem, where it may be.
-    pub fn lay(&self, layers: &mut Layers, p: DVec3) {
+    pub fn add_tissues(&self, layers: &mut Layers, p: DVec3) {
         let side = v(p.x.abs(), p.y, p.z);
         if side.x > 42.0 || p.y < -75.0 || p.y > 42.0 || p.z > 32.0 {
             return;
         }
         let (thalamus, adhesion) = (thalamus(side), adhesion(side));
-        layers.lay(Tissue::Ventricle, self.midline_ventricles(p).max(-adhesion));
+        layers.add_tissue(Tissue::Ventricle, self.midline_ventricles(p).max(-adhesion));
         // Thalamus and pallidum are laced with fibres.
         let thalamus = thalamus.min(adhesion);
-        layers.lay_thin(Tissue::DeepGrey, thalamus, 0.7);
-        layers.lay(Tissue::White, thalamus);
-        layers.lay(Tissue::DeepGrey, self.caudate.distance(side, REACH_MM));
-        layers.lay(Tissue::Ventricle, self.lateral_ventricle(side));
+        layers.add_thin_tissue(Tissue::DeepGrey, thalamus, 0.7);
+        layers.add_tissue(Tissue::White, thalamus);
+        layers.add_tissue(Tissue::DeepGrey, self.caudate.distance(side, REACH_MM));
+        layers.add_tissue(Tissue::Ventricle, self.lateral_ventricle(side));
         let (putamen, pallidum) = lentiform(side);
-        layers.lay_thin(Tissue::DeepGrey, pallidum, 0.6);
-        layers.lay(Tissue::White, pallidum);
-        layers.lay(Tissue::DeepGrey, putamen);
-        layers.lay(Tissue::DeepGrey, self.limbic(side));
+        layers.add_thin_tissue(Tissue::DeepGrey, pallidum, 0.6);
+        layers.add_tissue(Tissue::White, pallidum);
+        layers.add_tissue(Tissue::DeepGrey, putamen);
+        layers.add_tissue(Tissue::DeepGrey, self.limbic(side));
     }
 
     fn lateral_ventricle(&self, side: DVec3) -> f64 {

@@ -154,7 +154,7 @@ impl Head {
         let width = edges.iter().map(|e| e.length()).sum::<f64>() / 3.0;
         let half_diagonal = 0.5 * edges.iter().map(|e| e.length_squared()).sum::<f64>().sqrt();
         let (whole, clear_mm) = self.sample(centre, width);
-        if clear_mm > half_diagonal || whole.brain() + whole.of(Tissue::Csf) == 0.0 {
+        if clear_mm > half_diagonal || whole.brain() + whole.fraction(Tissue::Csf) == 0.0 {
             return (whole, clear_mm - half_diagonal);
         }
         // The corners of a tetrahedron, half way out.
@@ -192,31 +192,31 @@ impl Head {
         };
         if skull_mm > 0.5 * width {
             let skin = self.shell.skin(p, cavity);
-            self.shell.lay(&mut layers, p, cavity, skin);
+            self.shell.add_tissues(&mut layers, p, cavity, skin);
             let clear_mm = layers.clear_mm.min(skull_mm).min(bundle_mm);
             return (layers.fractions, clear_mm);
         }
-        layers.lay(Tissue::Skull, -skull_mm);
+        layers.add_tissue(Tissue::Skull, -skull_mm);
         let core = if cerebellum.distance < 0.0 && stem.distance > 0.0 {
             Tissue::CerebellarWhite
         } else {
             Tissue::White
         };
-        layers.lay(core, bundle_mm);
-        self.deep.lay(&mut layers, p);
-        layers.lay(Tissue::BrainStem, stem.distance);
+        layers.add_tissue(core, bundle_mm);
+        self.deep.add_tissues(&mut layers, p);
+        layers.add_tissue(Tissue::BrainStem, stem.distance);
         if let Some(fold) = self.cortex.at(p, cerebrum) {
             let margin = 0.3 + 2.5 * ramp(8.0, 15.0, p.x.abs());
             let wall = fold.wall_mm.max(margin - bundle_mm);
             let wall = wall.max(1.5 - stem.distance);
-            layers.lay(Tissue::White, fold.ribbon_mm - wall);
-            layers.lay(Tissue::Grey, -wall);
+            layers.add_tissue(Tissue::White, fold.ribbon_mm - wall);
+            layers.add_tissue(Tissue::Grey, -wall);
         }
         if cerebellum.distance < width {
             let wall = self.cerebellum.wall_mm(p, cerebellum);
             let wall = wall.max(FOLIUM_MM - bundle_mm);
-            layers.lay(Tissue::CerebellarWhite, FOLIUM_MM - wall);
-            layers.lay(Tissue::CerebellarGrey, -wall);
+            layers.add_tissue(Tissue::CerebellarWhite, FOLIUM_MM - wall);
+            layers.add_tissue(Tissue::CerebellarGrey, -wall);
         }
         layers.fill(Tissue::Csf);
         (layers.fractions, layers.clear_mm)

@@ -136,7 +136,7 @@ impl Tumour {
 fn shade(fractions: &Fractions, radius: f64) -> (f32, u8) {
     let plain: f32 = Tissue::ALL
         .iter()
-        .map(|&t| fractions.of(t) * t1_intensity(t))
+        .map(|&t| fractions.fraction(t) * t1_intensity(t))
         .sum();
     if radius > OEDEMA_MM + 3.0 {
         return (plain, 0);

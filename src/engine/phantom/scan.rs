@@ -104,7 +104,7 @@ impl Head {
         let (fractions, _) = self.voxel(world, edges);
         for tissue in Tissue::ALL {
             let (strength, d) = signal(tissue);
-            let share = f64::from(fractions.of(tissue));
+            let share = f64::from(fractions.fraction(tissue));
             if share > 0.0 && !tissue.is_white() {
                 out.push(Compartment {
                     signal: strength * share,
@@ -204,7 +204,7 @@ impl Head {
                         let fractions = &row.fractions[x];
                         let i = y * nx + x;
                         inside[i] = u8::from(fractions.brain() >= 0.5);
-                        if fractions.of(Tissue::Air) == 1.0 {
+                        if fractions.fraction(Tissue::Air) == 1.0 {
                             continue;
                         }
                         fibres.clear();

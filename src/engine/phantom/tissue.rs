@@ -77,13 +77,13 @@ impl Tissue {
 pub struct Fractions(pub [f32; Tissue::COUNT]);
 
 impl Fractions {
-    pub fn of(&self, tissue: Tissue) -> f32 {
+    pub fn fraction(&self, tissue: Tissue) -> f32 {
         self.0[tissue as usize]
     }
 
     pub fn white(&self) -> f32 {
         let white = Tissue::ALL.into_iter().filter(|tissue| tissue.is_white());
-        white.map(|tissue| self.of(tissue)).sum()
+        white.map(|tissue| self.fraction(tissue)).sum()
     }
 
     pub fn brain(&self) -> f32 {
@@ -92,10 +92,13 @@ impl Fractions {
 
     /// The tissue with the largest share.
     pub fn main(&self) -> Tissue {
-        Tissue::ALL.into_iter().fold(
-            Tissue::Air,
-            |a, b| if self.of(b) > self.of(a) { b } else { a },
-        )
+        Tissue::ALL.into_iter().fold(Tissue::Air, |a, b| {
+            if self.fraction(b) > self.fraction(a) {
+                b
+            } else {
+                a
+            }
+        })
     }
 
     pub(super) fn add(&mut self, other: &Self, weight: f32) {
@@ -126,12 +129,12 @@ impl Layers {
     }
 
     /// Lays down a tissue bounded by a surface at signed distance `distance` (negative inside).
-    pub fn lay(&mut self, tissue: Tissue, distance: f64) {
-        self.lay_thin(tissue, distance, 1.0);
+    pub fn add_tissue(&mut self, tissue: Tissue, distance: f64) {
+        self.add_thin_tissue(tissue, distance, 1.0);
     }
 
     /// The same for a tissue that leaves a share of `1 − strength` to those below.
-    pub fn lay_thin(&mut self, tissue: Tissue, distance: f64, strength: f64) {
+    pub fn add_thin_tissue(&mut self, tissue: Tissue, distance: f64, strength: f64) {
         let share = self.left * strength * cover(distance, self.width);
         self.fractions.0[tissue as usize] += share as f32;
         self.left -= share;

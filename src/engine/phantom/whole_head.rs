@@ -86,10 +86,10 @@ impl WholeHead {
                         let i = y * nx + x;
                         let mixed = |w: Weighting| -> f32 {
                             let parts = Tissue::ALL.iter();
-                            parts.map(|t| shares.of(*t) * w.intensity(*t)).sum()
+                            parts.map(|t| shares.fraction(*t) * w.intensity(*t)).sum()
                         };
                         (t1[i], t2[i]) = (mixed(Weighting::T1), mixed(Weighting::T2));
-                        inside[i] = u8::from(shares.of(Tissue::Ventricle) >= 0.5);
+                        inside[i] = u8::from(shares.fraction(Tissue::Ventricle) >= 0.5);
                     }
                 }
                 control.advance(1);

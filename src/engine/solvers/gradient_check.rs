@@ -113,7 +113,7 @@ impl Output {
             Verdict::Better(turn, factor) => format!(
                 "The gradient directions seem wrong: with {} fibres get {factor:.1} times as long and \
                  coherent",
-                turn.words()
+                turn.description()
             ),
             Verdict::Undecided => format!(
                 "The gradient directions cannot be judged: the best two of {} ways are as good as each \

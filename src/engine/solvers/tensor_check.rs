@@ -86,7 +86,7 @@ impl Output {
         match self.found() {
             Some(layout) => format!(
                 "As tensors the six volumes are most likely {}: fibres get longest and most coherent",
-                layout.words()
+                layout.description()
             ),
             None if self.ranked.is_empty() => {
                 "The six volumes are no tensors in any of the known orders".to_owned()

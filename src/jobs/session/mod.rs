@@ -234,7 +234,7 @@ pub enum Item {
         of: u64,
         /// Where that layer was moved.
         by: DAffine3,
-        on: density::On,
+        on: density::DensityGrid,
         params: density::Params,
     },
 }

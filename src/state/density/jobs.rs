@@ -5,7 +5,7 @@ use crate::data::{Tractogram, Volume};
 use crate::jobs::{
     Delivery, Job, JobError, PartialSender, Receive, Slot, Worker, memory_for_curves,
 };
-use crate::solvers::density::{self, On, Output, Params};
+use crate::solvers::density::{self, DensityGrid, Output, Params};
 use crate::state::update::ended;
 use crate::state::{Effect, State};
 use glam::DAffine3;
@@ -15,7 +15,7 @@ pub const DENSITY: Slot = Slot::queue("density");
 #[derive(Clone, Debug)]
 pub struct MapDensity {
     pub tractogram: Tractogram,
-    pub on: On,
+    pub on: DensityGrid,
     pub params: Params,
     /// The layer that the streamlines are of, and where it was moved; both come back with the map.
     pub layer: u64,
@@ -26,7 +26,7 @@ pub struct MapDensity {
 pub struct Mapped {
     pub layer: u64,
     pub by: DAffine3,
-    pub on: On,
+    pub on: DensityGrid,
     pub params: Params,
     pub output: Output,
     /// The map to show.

@@ -3,7 +3,7 @@
 use crate::data::appearance::ColourMap;
 use crate::data::text::counted;
 use crate::solvers::curves::Seeding;
-use crate::solvers::density::{Measure, On, Params};
+use crate::solvers::density::{DensityGrid, Measure, Params};
 use crate::state::core::words::THIN;
 use crate::state::density::jobs::{MapDensity, Mapped};
 use crate::state::density::{Value, Wanted, words};
@@ -70,9 +70,9 @@ pub fn map(
         .clone()
         .or_else(|| basis(&state.document).map(|b| b.0));
     let on = match (own, requested.voxels.edge_mm) {
-        (Some(grid), None) => On::Grid(grid),
-        (Some(grid), Some(mm)) => On::Within(grid, mm),
-        (None, mm) => On::Around(mm.unwrap_or(1.0)),
+        (Some(grid), None) => DensityGrid::Grid(grid),
+        (Some(grid), Some(mm)) => DensityGrid::Within(grid, mm),
+        (None, mm) => DensityGrid::Around(mm.unwrap_or(1.0)),
     };
     effects.push(Effect::submit(MapDensity {
         tractogram: tractogram.clone(),
@@ -103,8 +103,8 @@ pub fn done(state: &mut State, mapped: Mapped) {
     };
     let params = &mapped.params;
     let grid = match &mapped.on {
-        On::Grid(grid) | On::Within(grid, _) => Some(grid),
-        On::Around(_) => None,
+        DensityGrid::Grid(grid) | DensityGrid::Within(grid, _) => Some(grid),
+        DensityGrid::Around(_) => None,
     };
     let own = match &source.content {
         Content::Tractogram(tractogram) => tractogram.grid.clone(),

@@ -5,7 +5,7 @@ use crate::solvers::curves::Seeding;
 use crate::solvers::geodesic::{Cut, RayMetric};
 use crate::state::action::Phase;
 use crate::state::document::{Rays, Tensors};
-use crate::state::recipe::MediumRecipe;
+use crate::state::recipe::RayMetricParams;
 use crate::state::session::{CurveKey, CurveParams, CutKey, RayResult, measure_range};
 use crate::state::track::jobs::cut::CutRays;
 use crate::state::track::jobs::shoot::{RayOutput, ShootRays};
@@ -73,7 +73,7 @@ pub fn request(state: &State, tensors: &Tensors, coarse: bool) -> ShootRays {
             params.walk.seeding = Seeding::Random { count: seeds };
         }
     }
-    let fits = |(asked, m): &&(MediumRecipe, RayMetric)| {
+    let fits = |(asked, m): &&(RayMetricParams, RayMetric)| {
         m.field.id() == tensors.field.id()
             && *asked == medium
             && m.interpolation == params.walk.interpolation
@@ -101,7 +101,7 @@ pub fn shot(
     wall_ms: f64,
     effects: &mut Vec<Effect>,
 ) {
-    let medium = MediumRecipe {
+    let medium = RayMetricParams {
         sharpening: shot.medium.sharpening,
         precision: job.precision,
     };

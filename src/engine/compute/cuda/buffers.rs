@@ -28,16 +28,16 @@ impl Buffers {
         }
     }
 
-    fn kept(&self) -> MutexGuard<'_, Lru<Key, Buffer>> {
+    fn lock_buffers(&self) -> MutexGuard<'_, Lru<Key, Buffer>> {
         self.kept.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     pub fn bytes(&self) -> u64 {
-        self.kept().bytes()
+        self.lock_buffers().bytes()
     }
 
     fn find<T: 'static>(&self, key: &Key) -> Option<Arc<CudaSlice<T>>> {
-        self.kept().get(key)?.clone().downcast().ok()
+        self.lock_buffers().get(key)?.clone().downcast().ok()
     }
 
     /// Whether there is a buffer of this name.
@@ -65,7 +65,7 @@ impl Buffers {
         }
         let made = Arc::new(upload()?);
         let bytes = made.num_bytes() as u64;
-        let mut kept = self.kept();
+        let mut kept = self.lock_buffers();
         let over = (kept.bytes() + bytes).saturating_sub(self.capacity);
         let mut gone = kept.evict(over, unused);
         gone.extend(kept.insert(key, made.clone(), bytes));
@@ -77,7 +77,7 @@ impl Buffers {
 
     /// Frees buffers that nobody uses, until they make up `wanted` bytes; false if there was none.
     pub fn evict(&self, requested: u64) -> bool {
-        let gone = self.kept().evict(requested, unused);
+        let gone = self.lock_buffers().evict(requested, unused);
         !gone.is_empty()
     }
 }

@@ -63,7 +63,7 @@ impl Device {
         if number >= count {
             return Err(Error::NoSuchDevice { number, count });
         }
-        let opening = |error| Error::of("opening the graphics card", error);
+        let opening = |error| Error::from_driver("opening the graphics card", error);
         let context = CudaContext::new(number).map_err(|error| {
             if !is_out_of_memory(error) {
                 return opening(error);
@@ -160,7 +160,7 @@ impl Device {
             if is_out_of_memory(error) {
                 return self.out_of_memory(doing, 0);
             }
-            Error::of(doing, error)
+            Error::from_driver(doing, error)
         })
     }
 

@@ -161,7 +161,7 @@ impl Error {
     }
 
     /// The driver's answer while `doing` something ("tracing rays").
-    pub(super) fn of(doing: &str, error: DriverError) -> Self {
+    pub(super) fn from_driver(doing: &str, error: DriverError) -> Self {
         let (doing, why) = (doing.to_owned(), why(error));
         if is_lost(error) {
             Self::Lost { doing, why }
@@ -176,7 +176,7 @@ impl Error {
 /// The driver's own words.
 pub(super) fn why(error: DriverError) -> String {
     match error.error_string() {
-        Ok(words) => words.to_string_lossy().into_owned(),
+        Ok(text) => text.to_string_lossy().into_owned(),
         Err(_) => format!("error {}", error.0 as u32),
     }
 }

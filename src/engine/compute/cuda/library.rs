@@ -30,7 +30,7 @@ const FUNCTIONS: [&str; 8] = [
 pub fn names() -> Result<Vec<String>, Error> {
     let name = |number: usize| name(result::device::get(number as c_int)?);
     let names: Result<Vec<String>, _> = (0..device_count()?).map(name).collect();
-    names.map_err(|error| Error::of("naming the graphics cards", error))
+    names.map_err(|error| Error::from_driver("naming the graphics cards", error))
 }
 
 /// The card's name up to the first NUL, if it has one: cudarc's own function panics where there is none.

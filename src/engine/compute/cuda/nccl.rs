@@ -36,7 +36,7 @@ struct Functions {
         Comm,
         *mut c_void,
     ) -> c_int,
-    words: unsafe extern "C" fn(c_int) -> *const c_char,
+    error_string: unsafe extern "C" fn(c_int) -> *const c_char,
     /// What the others belong to.
     _library: Library,
 }
@@ -57,7 +57,7 @@ fn functions() -> Option<&'static Functions> {
                 join: *library.get(b"ncclCommInitAll").ok()?,
                 leave: *library.get(b"ncclCommDestroy").ok()?,
                 all_reduce: *library.get(b"ncclAllReduce").ok()?,
-                words: *library.get(b"ncclGetErrorString").ok()?,
+                error_string: *library.get(b"ncclGetErrorString").ok()?,
                 _library: library,
             })
         }
@@ -76,7 +76,7 @@ impl Functions {
             return Ok(());
         }
         // SAFETY: any number has words, a text that is never freed.
-        let text = unsafe { CStr::from_ptr((self.words)(answer)) };
+        let text = unsafe { CStr::from_ptr((self.error_string)(answer)) };
         Err(Error::Driver {
             doing: DOING.to_owned(),
             why: format!("NCCL: {}", text.to_string_lossy()),

@@ -19,14 +19,14 @@ pub fn write_folder_verified<E: Into<Unlike>>(
     let target = place_of(path)?;
     let failed = |e: &std::io::Error| Error::writing(path, e);
     in_place(&target, &may_replace)?;
-    let temporary = TemporaryFolder::beside(&target).map_err(|e| failed(&e))?;
+    let temporary = TemporaryFolder::adjacent_to(&target).map_err(|e| failed(&e))?;
     write(&temporary.path).map_err(|stop| match stop {
         Stop::Io(e) => failed(&e),
         Stop::Error(e) => e,
     })?;
-    let read = |e: std::io::Error| Unlike::Differs(super::super::error::plain(&e)).of(path);
+    let read = |e: std::io::Error| Unlike::Differs(super::super::error::plain(&e)).error(path);
     disk::reads_back(&temporary.path).map_err(read)?;
-    verify(&temporary.path).map_err(|e| e.into().of(path))?;
+    verify(&temporary.path).map_err(|e| e.into().error(path))?;
     let _whole = ending::undivided();
     loop {
         match disk::rename_new(&temporary.path, &target) {
@@ -63,7 +63,7 @@ pub fn write_folder_verified<E: Into<Unlike>>(
 /// Puts a folder in the place of another where they cannot be exchanged.
 fn aside(new: &Path, target: &Path) -> std::io::Result<()> {
     // Renamed onto, then removed with it.
-    let aside = TemporaryFolder::beside_undivided(target)?;
+    let aside = TemporaryFolder::adjacent_to_undivided(target)?;
     disk::rename(target, &aside.path)?;
     disk::rename(new, target).inspect_err(|_| {
         // Back to where it was; the first error is the one to tell.

@@ -37,16 +37,16 @@ impl Temporary {
     }
 
     /// A free name beside a file, of which `make` makes one. Not while [`ending::undivided`] is held.
-    fn beside<T>(
+    fn adjacent_to<T>(
         target: &Path,
         make: impl Fn(&Path) -> std::io::Result<T>,
     ) -> std::io::Result<(Self, T)> {
         let _whole = ending::undivided();
-        Self::beside_undivided(target, make)
+        Self::adjacent_to_undivided(target, make)
     }
 
     /// Does what `beside` does, for a caller that holds [`ending::undivided`].
-    pub fn beside_undivided<T>(
+    pub fn adjacent_to_undivided<T>(
         target: &Path,
         make: impl Fn(&Path) -> std::io::Result<T>,
     ) -> std::io::Result<(Self, T)> {
@@ -74,7 +74,7 @@ impl Temporary {
             false => FILE,
         };
         let create = |path: &Path| disk::File::create_new(path, old.unwrap_or(new));
-        let (temporary, file) = Self::beside(target, create)?;
+        let (temporary, file) = Self::adjacent_to(target, create)?;
         sweep(target);
         if let Some(old) = old
             && disk::mode_of(&file.inner().metadata()?) != Some(old)
@@ -107,13 +107,13 @@ pub struct TemporaryFolder {
 }
 
 impl TemporaryFolder {
-    pub fn beside(target: &Path) -> std::io::Result<Self> {
+    pub fn adjacent_to(target: &Path) -> std::io::Result<Self> {
         let _whole = ending::undivided();
-        Self::beside_undivided(target)
+        Self::adjacent_to_undivided(target)
     }
 
     /// Does what `beside` does, for a caller that holds [`ending::undivided`].
-    pub fn beside_undivided(target: &Path) -> std::io::Result<Self> {
+    pub fn adjacent_to_undivided(target: &Path) -> std::io::Result<Self> {
         let old = disk::metadata(target).ok();
         let old = old.as_ref().and_then(disk::mode_of);
         let new = match is_private(target) {

@@ -224,13 +224,13 @@ impl Image {
     }
 
     /// The files to write beside the image, which hold what it cannot.
-    fn beside(&self, output: &Path) -> Vec<(PathBuf, &'static str)> {
+    fn companion_files(&self, output: &Path) -> Vec<(PathBuf, &'static str)> {
         let mut files = Vec::new();
         if self.table().is_some() {
             files.extend(fsl_names(output).map(|path| (path, "the gradients of the scan")));
         }
         if self.labels.is_some() {
-            files.push((label_table::beside(output), "names of the labels"));
+            files.push((label_table::table_path(output), "names of the labels"));
         }
         files
     }
@@ -243,7 +243,7 @@ impl Image {
         command: &str,
         control: &Control,
     ) -> Result<(String, Vec<PathBuf>), Error> {
-        let adjacent = self.beside(output);
+        let adjacent = self.companion_files(output);
         if let Some((there, what)) = adjacent.iter().find(|(path, _)| !replace && path.exists()) {
             return Err(Error::unsupported(
                 there,

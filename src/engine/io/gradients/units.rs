@@ -35,22 +35,22 @@ pub fn in_s_per_mm2(b: Vec<f64>, vectors: &[DVec3]) -> Result<(Vec<f64>, Option<
             return Ok((b, None));
         }
         let b: Vec<f64> = b.into_iter().map(|b| b * 1e3).collect();
-        return Ok((b, Some(said(most, most * 1e3, "are read as ms/µm²"))));
+        return Ok((b, Some(unit_note(most, most * 1e3, "are read as ms/µm²"))));
     }
     if most <= MOST {
         let high = most > MOST_IN_PEOPLE;
-        let said = high.then(|| {
+        let note = high.then(|| {
             format!(
                 "The b-values reach {most} s/mm², more than the {MOST_IN_PEOPLE} that scans of people stay below; \
                  check the unit of the table"
             )
         });
-        return Ok((b, said));
+        return Ok((b, note));
     }
-    let usual = usual(&b, vectors);
-    if most > SPREAD * usual {
+    let typical = typical_b(&b, vectors);
+    if most > SPREAD * typical {
         return Err(format!(
-            "a b-value of {most} in a table whose usual one is {usual}"
+            "a b-value of {most} in a table whose usual one is {typical}"
         ));
     }
     let row = DIVIDED
@@ -60,11 +60,11 @@ pub fn in_s_per_mm2(b: Vec<f64>, vectors: &[DVec3]) -> Result<(Vec<f64>, Option<
         return Err(format!("b-values up to {most}"));
     };
     let b = b.into_iter().map(|b| b / by).collect();
-    Ok((b, Some(said(most, most / by, how))))
+    Ok((b, Some(unit_note(most, most / by, how))))
 }
 
 /// The median of the b-values of weighted volumes: those with a direction, if any has one.
-fn usual(b: &[f64], vectors: &[DVec3]) -> f64 {
+fn typical_b(b: &[f64], vectors: &[DVec3]) -> f64 {
     let weighted = || {
         let all = b.iter().copied().zip(vectors);
         all.filter(|(b, _)| *b > B0_LIMIT_S_PER_MM2)
@@ -77,7 +77,7 @@ fn usual(b: &[f64], vectors: &[DVec3]) -> f64 {
     upper_median(&mut found).unwrap_or_default()
 }
 
-fn said(found: f64, most: f64, how: &str) -> String {
+fn unit_note(found: f64, most: f64, how: &str) -> String {
     format!(
         "The b-values reach {found}, which cannot be s/mm²; they {how}, so that the largest is {most} s/mm²"
     )

@@ -11,7 +11,7 @@ pub(super) struct Decoder {
 }
 
 impl Decoder {
-    pub fn of(header: &Header) -> Self {
+    pub fn new(header: &Header) -> Self {
         Self {
             voxel_type: header.voxel_type,
             big_endian: header.big_endian,

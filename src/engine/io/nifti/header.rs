@@ -288,7 +288,7 @@ impl Header {
             intent_numbers: [h.intent_p1, h.intent_p2, h.intent_p3].map(f64::from),
             intent_name: text(&h.intent_name),
             description: text(&h.descrip),
-            rest: Rest::of(&Fields { bytes, big_endian }, Version::Nifti1),
+            rest: Rest::from_fields(&Fields { bytes, big_endian }, Version::Nifti1),
             ..checked
         })
     }
@@ -330,7 +330,7 @@ impl Header {
             single_file,
             pixdim: std::array::from_fn(|i| f.f64(104 + 8 * i)),
             description: text(&bytes[240..320]),
-            rest: Rest::of(&f, Version::Nifti2),
+            rest: Rest::from_fields(&f, Version::Nifti2),
             qform_code: f.i32(344),
             sform_code: f.i32(348),
             quatern: std::array::from_fn(|i| f.f64(352 + 8 * i)),

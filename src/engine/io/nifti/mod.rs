@@ -55,7 +55,7 @@ fn begin(path: &Path, control: &Control) -> Result<Begun, Error> {
     if header.single_file {
         source.prove(end)?;
     } else {
-        source = Source::open(&twin(source.path(), "img")?, control)?;
+        source = Source::open(&header_pair(source.path(), "img")?, control)?;
         source.prove(end)?;
         source.skip(header.vox_offset)?;
     }
@@ -124,7 +124,7 @@ pub(super) fn overview(path: &Path, control: &Control) -> Result<Option<Overview
     let Some(places) = Arc::get_mut(&mut first) else {
         unreachable!("nobody else has seen the values");
     };
-    let decoder = Decoder::of(header);
+    let decoder = Decoder::new(header);
     let size = header.voxel_type.bytes();
     let at_once = CHUNK_BYTES / size;
     let mut bytes = vec![0; at_once * size];
@@ -196,7 +196,7 @@ pub(super) fn stored(path: &Path, control: &Control) -> Result<(Stored, SpaceInf
 
 fn open_header(path: &Path, control: &Control) -> Result<(Source, Header), Error> {
     let header_path = match extension(path).as_str() {
-        "img" | "img.gz" => twin(path, "hdr")?,
+        "img" | "img.gz" => header_pair(path, "hdr")?,
         _ => path.to_owned(),
     };
     let mut source = Source::open(&header_path, control)?;
@@ -205,7 +205,7 @@ fn open_header(path: &Path, control: &Control) -> Result<(Source, Header), Error
 }
 
 /// `a.hdr` → `a.img` or `a.img.gz`, whichever exists.
-fn twin(path: &Path, other: &str) -> Result<PathBuf, Error> {
+fn header_pair(path: &Path, other: &str) -> Result<PathBuf, Error> {
     let plain = with_extension(path, other);
     let packed = with_extension(path, &format!("{other}.gz"));
     [plain.clone(), packed]
@@ -234,7 +234,7 @@ fn voxels(source: &mut Source, header: &Header, kind: VolumeKind) -> Result<Arc<
     let Some(places) = Arc::get_mut(&mut values) else {
         unreachable!("nobody else has seen the values");
     };
-    let decoder = Decoder::of(header);
+    let decoder = Decoder::new(header);
     let size = header.voxel_type.bytes();
     let mut bytes = vec![0; (CHUNK_BYTES / size).min(stored) * size];
     let mut done = 0;

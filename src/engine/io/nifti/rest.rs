@@ -45,7 +45,7 @@ struct Extension {
 
 impl Rest {
     /// The fields of a header at the offsets of nifti1.h and nifti2.h.
-    pub(super) fn of(fields: &Fields<'_>, version: Version) -> Self {
+    pub(super) fn from_fields(fields: &Fields<'_>, version: Version) -> Self {
         let f = fields;
         let small = |at| i64::from(f.i16(at));
         let single = |at| f64::from(f32::from_le_bytes(f.at(at)));

@@ -50,7 +50,7 @@ impl SpaceInfo {
     }
 
     /// For a format that has one affine, in mm.
-    pub(in crate::io) fn of(
+    pub(in crate::io) fn with_one_affine(
         version: &'static str,
         dims: &[usize],
         stored_as: &'static str,

@@ -34,7 +34,7 @@ pub fn keys(b_values: &[f64], directions: &[DVec3], file_from_world: DMat3) -> S
 }
 
 /// `None` where there are none.
-pub fn of(path: &Path, header: &Header) -> Result<Option<Rows>, Error> {
+pub fn from_header(path: &Path, header: &Header) -> Result<Option<Rows>, Error> {
     let value = |requested: &str| {
         let mut pairs = header.pairs.iter();
         let found = pairs.find(|(key, _)| key.eq_ignore_ascii_case(requested));

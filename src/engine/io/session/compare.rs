@@ -14,7 +14,7 @@ pub enum Match {
 }
 
 impl Match {
-    pub fn words(self) -> &'static str {
+    pub fn label(self) -> &'static str {
         match self {
             Self::SameBytes => "same bytes",
             Self::WithinTolerance => "within tolerance",
@@ -123,8 +123,9 @@ fn by_sample(
         return Match::Differs;
     }
     let same = expected.sample.iter().filter(|row| {
-        let twin = row.first().and_then(|name| all(*name));
-        twin.is_some_and(|twin| twin.len() == row.len() && near(row, &twin))
+        let counterpart = row.first().and_then(|name| all(*name));
+        counterpart
+            .is_some_and(|counterpart| counterpart.len() == row.len() && near(row, &counterpart))
     });
     if same.count() as f64 >= (1.0 - OTHERS) * expected.sample.len() as f64 {
         Match::WithinTolerance

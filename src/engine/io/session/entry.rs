@@ -21,8 +21,8 @@ pub struct Entry {
     /// The checksum as `sha256sum` prints it; empty where the file could not be read.
     pub sha256: String,
     /// Files that belong to it: gradients, the other half of an image.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub beside: Vec<Entry>,
+    #[serde(rename = "beside", default, skip_serializing_if = "Vec::is_empty")]
+    pub companions: Vec<Entry>,
 }
 
 /// How a file stands to its entry.
@@ -114,11 +114,11 @@ pub enum Missing {
     /// The system refuses to let this user read the file.
     Denied,
     /// The file cannot be read, for this reason.
-    Unread(String),
+    Unreadable(String),
     /// A companion file of this name cannot be read, for this reason.
-    Beside(String, Box<Missing>),
+    Companion(String, Box<Missing>),
     /// The file has changed, and the user left it out.
-    LeftOut(Change),
+    Rejected(Change),
 }
 
 impl Missing {
@@ -128,9 +128,9 @@ impl Missing {
             Self::Gone => "There is no such file".to_owned(),
             Self::Folder => format!("{it} is a folder now, and was a file"),
             Self::Denied => format!("{it} may not be read"),
-            Self::Unread(why) => format!("{it} cannot be read ({why})"),
-            Self::Beside(name, why) => why.sentence(&beside_it(name)),
-            Self::LeftOut(change) => change.to_string(),
+            Self::Unreadable(why) => format!("{it} cannot be read ({why})"),
+            Self::Companion(name, why) => why.sentence(&beside_it(name)),
+            Self::Rejected(change) => change.to_string(),
         }
     }
 }
@@ -160,7 +160,7 @@ pub struct Stamp {
 
 impl Stamp {
     /// `None` where there is no such file, or it is a folder, whose files may change by themselves.
-    pub fn of(path: &Path) -> Option<Self> {
+    pub fn new(path: &Path) -> Option<Self> {
         let metadata = disk::metadata(path).ok().filter(|m| m.is_file())?;
         let (bytes, modified_ns) = size_and_age(path)?;
         #[cfg(unix)]
@@ -223,25 +223,25 @@ pub fn describe(
             bytes,
             modified_ns,
             sha256,
-            beside: Vec::new(),
+            companions: Vec::new(),
         })
     };
     let mut entry = one(path)?;
     for companion in companions(path, scan) {
-        entry.beside.push(one(&companion)?);
+        entry.companions.push(one(&companion)?);
     }
     Ok(entry)
 }
 
 impl Entry {
     /// The entry of a file that cannot be read.
-    pub fn unread(path: &Path, folder: &Path) -> Self {
+    pub fn unreadable(path: &Path, folder: &Path) -> Self {
         Self {
             path: relative(path, folder),
             bytes: 0,
             modified_ns: 0,
             sha256: String::new(),
-            beside: Vec::new(),
+            companions: Vec::new(),
         }
     }
 
@@ -259,7 +259,7 @@ impl Entry {
     pub fn moved(&self, from: &Path, to: &Path) -> Self {
         Self {
             path: relative(&self.place(from), to),
-            beside: self.beside.iter().map(|b| b.moved(from, to)).collect(),
+            companions: self.companions.iter().map(|b| b.moved(from, to)).collect(),
             ..self.clone()
         }
     }
@@ -277,7 +277,7 @@ pub fn check(
     if own != Standing::Same {
         return Ok(own);
     }
-    for companion in &entry.beside {
+    for companion in &entry.companions {
         let name = Path::new(&companion.path).file_name().unwrap_or_default();
         let adjacent = path.with_file_name(name);
         let name = name.to_string_lossy().into_owned();
@@ -290,7 +290,7 @@ pub fn check(
                 }));
             }
             Standing::Missing(why) => {
-                return Ok(Standing::Missing(Missing::Beside(name, Box::new(why))));
+                return Ok(Standing::Missing(Missing::Companion(name, Box::new(why))));
             }
             changed @ Standing::Changed(_) => return Ok(changed),
         }
@@ -345,7 +345,7 @@ fn check_one(
         Err(Error::Cancelled) => return Err(Error::Cancelled),
         Err(Error::Missing { .. }) => Standing::Missing(Missing::Gone),
         Err(Error::Denied { .. }) => Standing::Missing(Missing::Denied),
-        Err(Error::Unreadable { why, .. }) => Standing::Missing(Missing::Unread(why)),
+        Err(Error::Unreadable { why, .. }) => Standing::Missing(Missing::Unreadable(why)),
         // The sum of a folder fails where it holds other files.
         Err(_) => changed(Difference::Folder),
     })

@@ -24,10 +24,10 @@ const DEEPEST: usize = 3;
 pub(super) struct Part {
     pub name: String,
     pub length: usize,
-    held: Held,
+    location: Location,
 }
 
-enum Held {
+enum Location {
     /// A range of these.
     Bytes(Bytes, Range<usize>),
     /// In this file from here on.
@@ -39,15 +39,15 @@ impl Part {
         Self {
             name,
             length: range.len(),
-            held: Held::Bytes(bytes, range),
+            location: Location::Bytes(bytes, range),
         }
     }
 
     /// Its contents as a range of bytes.
     pub fn bytes(&self, control: &Control) -> Result<(Bytes, Range<usize>), Error> {
-        match &self.held {
-            Held::Bytes(bytes, range) => Ok((bytes.clone(), range.clone())),
-            Held::File(path, start) => {
+        match &self.location {
+            Location::Bytes(bytes, range) => Ok((bytes.clone(), range.clone())),
+            Location::File(path, start) => {
                 let bytes = file_bytes::part(path, *start..start + self.length as u64, control)?;
                 control.advance(self.length as u64);
                 Ok((bytes, 0..self.length))
@@ -63,7 +63,7 @@ impl Part {
         count: usize,
         control: &Control,
     ) -> Result<Shared<[f32; 3]>, Error> {
-        if let Held::File(path, start) = &self.held
+        if let Location::File(path, start) = &self.location
             && !(number.is_single(false) && start.is_multiple_of(number.bytes() as u64))
         {
             return file_bytes::floats(path, *start, (number, false), count, control);
@@ -91,14 +91,14 @@ pub(super) fn parts(path: &Path, control: &Control) -> Result<Vec<Part>, Error> 
     let source = Source::open(path, control)?;
     if let Some(bytes) = source.known_bytes() {
         let file = disk::File::open(path).map_err(|e| Error::reading(path, &e))?;
-        let from = |range: Range<usize>| Held::File(path.to_owned(), range.start as u64);
+        let from = |range: Range<usize>| Location::File(path.to_owned(), range.start as u64);
         return archive(path, BufReader::new(file), bytes, from, control);
     }
     let whole = FileBytes::open(path, control)?;
     let all = whole.bytes().len();
     whole.advance(all)?;
     let bytes = whole.shared();
-    let from = |range: Range<usize>| Held::Bytes(bytes.clone(), range);
+    let from = |range: Range<usize>| Location::Bytes(bytes.clone(), range);
     archive(
         path,
         Cursor::new((*bytes).as_ref()),
@@ -154,7 +154,7 @@ fn archive(
     path: &Path,
     reader: impl Read + Seek,
     length: u64,
-    from: impl Fn(Range<usize>) -> Held,
+    from: impl Fn(Range<usize>) -> Location,
     control: &Control,
 ) -> Result<Vec<Part>, Error> {
     let damaged = |why: &dyn std::fmt::Display| {
@@ -218,7 +218,7 @@ fn archive(
                 parts.push(Part {
                     name,
                     length: range.len(),
-                    held: from(range),
+                    location: from(range),
                 });
             }
             CompressionMethod::Deflated => {

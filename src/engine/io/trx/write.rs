@@ -143,7 +143,7 @@ fn verify(
 ) -> Result<(), atomic::Unlike> {
     let (found, _) = read(written, &control.silent())?;
     difference(&found, tractogram, 0.0)?;
-    let names = Names::of(tractogram);
+    let names = Names::new(tractogram);
     let pairs = [
         (&found.per_point, &tractogram.per_point, &names.per_point),
         (
@@ -178,7 +178,7 @@ struct Names {
 }
 
 impl Names {
-    fn of(tractogram: &Tractogram) -> Self {
+    fn new(tractogram: &Tractogram) -> Self {
         let values =
             |values: &BTreeMap<String, Arc<[f32]>>| allowed(columns(values).iter().map(|c| c.name));
         let groups = tractogram.groups.keys().chain(tractogram.per_group.keys());
@@ -216,7 +216,7 @@ fn allowed<'a>(names: impl Iterator<Item = &'a str>) -> Vec<(String, String)> {
 
 /// Names that change on their way into a TRX.
 pub(in crate::io) fn renamed(tractogram: &Tractogram) -> Vec<(String, String)> {
-    let names = Names::of(tractogram);
+    let names = Names::new(tractogram);
     let all = names.per_point.into_iter().chain(names.per_streamline);
     all.chain(names.groups)
         .filter(|(old, new)| old != new)
@@ -239,7 +239,7 @@ fn members(
     // The format says nothing of further keys: readers pass over them.
     let codes = tractogram.codes.iter();
     let codes = codes.filter(|(name, _)| tractogram.per_streamline.contains_key(*name));
-    let codes: BTreeMap<_, &[String]> = codes.map(|(name, words)| (name, &**words)).collect();
+    let codes: BTreeMap<_, &[String]> = codes.map(|(name, meanings)| (name, &**meanings)).collect();
     let header = json!({
         "COMMENT": DISCLAIMER,
         CODES: codes,
@@ -263,7 +263,7 @@ fn members(
         let offsets: Vec<u8> = offsets.collect();
         member(sink, "offsets.uint64", &offsets, control)?;
     }
-    let names = Names::of(tractogram);
+    let names = Names::new(tractogram);
     for (folder, values, names) in [
         ("dpv", &tractogram.per_point, &names.per_point),
         ("dps", &tractogram.per_streamline, &names.per_streamline),

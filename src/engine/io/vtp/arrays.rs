@@ -60,13 +60,13 @@ impl Raw<'_> {
 }
 
 /// The bytes of an array, in the file's byte order.
-pub(super) enum Held {
+pub(super) enum ArrayBytes {
     Bytes(Vec<u8>),
     /// In the file, as they are.
     File(Range<u64>),
 }
 
-impl Held {
+impl ArrayBytes {
     pub fn length(&self) -> usize {
         match self {
             Self::Bytes(bytes) => bytes.len(),
@@ -292,11 +292,11 @@ impl<'a> Unpacker<'a> {
     }
 
     /// An array's bytes.
-    pub fn held(&mut self, encoding: Encoding, number: Type) -> Result<Held, Error> {
+    pub fn array_bytes(&mut self, encoding: Encoding, number: Type) -> Result<ArrayBytes, Error> {
         let of_text = matches!(encoding, Encoding::Ascii(_));
         let stored = match encoding {
             Encoding::Raw(raw) if !self.zlib => self.raw(raw)?,
-            _ => Held::Bytes(self.bytes(encoding, number)?),
+            _ => ArrayBytes::Bytes(self.bytes(encoding, number)?),
         };
         if !(self.zlib || of_text) {
             let left = self.plain.checked_sub(stored.length() as u64);
@@ -312,7 +312,7 @@ impl<'a> Unpacker<'a> {
     }
 
     /// The raw bytes behind their length, not compressed.
-    fn raw(&self, raw: Raw) -> Result<Held, Error> {
+    fn raw(&self, raw: Raw) -> Result<ArrayBytes, Error> {
         let cut = || self.cut();
         let head = raw.get(0..self.length_bytes).ok_or_else(cut)??;
         let end = self.length_bytes.checked_add(self.length(&head));
@@ -324,9 +324,9 @@ impl<'a> Unpacker<'a> {
             );
             let there = length_of(path).unwrap_or(0);
             let end = end.filter(|&end| end <= there).ok_or_else(cut)?;
-            return Ok(Held::File(from..end));
+            return Ok(ArrayBytes::File(from..end));
         }
-        Ok(Held::Bytes(raw.get(range).ok_or_else(cut)??))
+        Ok(ArrayBytes::Bytes(raw.get(range).ok_or_else(cut)??))
     }
 
     /// All bytes of an array, in the file's byte order.

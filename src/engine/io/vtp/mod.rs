@@ -15,7 +15,7 @@ use super::streamlines::FibreInfo;
 use super::{Error, Space};
 use crate::compute::Control;
 use crate::data::Tractogram;
-use arrays::{Encoding, Form, Held, Text, Unpacker};
+use arrays::{ArrayBytes, Encoding, Form, Text, Unpacker};
 use quick_xml::Reader;
 use quick_xml::events::{BytesStart, Event};
 use std::path::Path;
@@ -70,7 +70,7 @@ struct Given {
     columns: usize,
     /// The same, where the file says it.
     stated: Option<usize>,
-    held: Held,
+    bytes: ArrayBytes,
 }
 
 fn parse(path: &Path, file: Text, control: &Control) -> Result<Polydata, Error> {
@@ -181,7 +181,7 @@ fn parse(path: &Path, file: Text, control: &Control) -> Result<Polydata, Error> 
             };
             given.push(Given {
                 section: section.clone(),
-                held: unpacker.held(encoding, number)?,
+                bytes: unpacker.array_bytes(encoding, number)?,
                 name: array.name,
                 number,
                 columns: array.columns,
@@ -282,7 +282,7 @@ fn assemble(
         ..Polydata::default()
     };
     for array in given {
-        let count = array.held.length() / array.number.bytes();
+        let count = array.bytes.length() / array.number.bytes();
         let expect = |items: usize, columns: usize| {
             if items.checked_mul(columns) == Some(count) {
                 return Ok(());
@@ -318,24 +318,24 @@ fn assemble(
                 expect(points, 3)?;
                 data.points = vec![[0.0; 3]; points];
                 let out = data.points.as_flattened_mut();
-                array.held.fill(path, form, out, control)?;
+                array.bytes.fill(path, form, out, control)?;
             }
             ("Lines", "connectivity") => {
                 whole()?;
                 let take = |index| data.connectivity.push(index);
-                array.held.indices(path, form, control, take)?;
+                array.bytes.indices(path, form, control, take)?;
             }
             ("Lines", "offsets") => {
                 expect(lines, 1)?;
                 whole()?;
                 let take = |offset| data.offsets.push(offset);
-                array.held.indices(path, form, control, take)?;
+                array.bytes.indices(path, form, control, take)?;
             }
             (section @ ("PointData" | "CellData"), _) if array.columns > 0 => {
                 let of_points = section == "PointData";
                 expect(if of_points { points } else { cells }, array.columns)?;
                 let mut values = vec![0.0; count];
-                array.held.fill(path, form, &mut values, control)?;
+                array.bytes.fill(path, form, &mut values, control)?;
                 let list = match of_points {
                     true => &mut data.of_points,
                     false => &mut data.of_cells,

@@ -116,7 +116,7 @@ fn run(
         for place in &places {
             let searched = powell(*place, unit, &information, control)?;
             evaluations += searched.evaluations;
-            found.push((searched.value, searched.place));
+            found.push((searched.value, searched.transform));
             control.advance(1);
         }
         found.sort_by(|a, b| b.0.total_cmp(&a.0));

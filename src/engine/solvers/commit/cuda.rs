@@ -76,11 +76,11 @@ pub struct MultiDeviceOperator {
     /// Where samples are among those of a voxel, which are filled up.
     places: Vec<u32>,
     parts: Vec<Part>,
-    held: Mutex<Held>,
+    workspace: Mutex<Workspace>,
 }
 
 /// What one at a time works with.
-struct Held {
+struct Workspace {
     /// Of each part.
     buffers: Vec<Buffers>,
     adder: Adder,
@@ -147,7 +147,7 @@ impl MultiDeviceOperator {
             rank,
             places: at,
             parts,
-            held: Mutex::new(Held { buffers, adder }),
+            workspace: Mutex::new(Workspace { buffers, adder }),
         })
     }
 
@@ -168,8 +168,10 @@ impl MultiDeviceOperator {
         buffers::bytes(segments.div_ceil(cards as u64), slab, shape.atoms, shells)
     }
 
-    fn held(&self) -> MutexGuard<'_, Held> {
-        self.held.lock().unwrap_or_else(PoisonError::into_inner)
+    fn lock_workspace(&self) -> MutexGuard<'_, Workspace> {
+        self.workspace
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
     }
 
     /// How many have a slab.
@@ -179,12 +181,12 @@ impl MultiDeviceOperator {
 
     /// How they add up, in words; `None` where there is one.
     pub fn adds_up(&self) -> Option<&'static str> {
-        self.held().adder.reason()
+        self.lock_workspace().adder.reason()
     }
 
     /// Bytes on all cards, with the vectors of a fit.
     pub fn bytes(&self) -> u64 {
-        self.held().buffers.iter().map(|b| b.bytes).sum()
+        self.lock_workspace().buffers.iter().map(|b| b.bytes).sum()
     }
 
     /// Where sample s of a voxel is among the rows.
@@ -194,7 +196,7 @@ impl MultiDeviceOperator {
 
     /// A x of each part, of which becomes what `finish` says.
     fn forward(&self, each: impl Iterator<Item = (u64, Finish)>) -> Result<(), cuda::Error> {
-        let stored = &mut *self.held();
+        let stored = &mut *self.lock_workspace();
         let parts = self.parts.iter().zip(&mut stored.buffers);
         for ((part, buffers), (x, finish)) in parts.zip(each) {
             part.forward(buffers, x, finish)?;
@@ -209,7 +211,7 @@ impl MultiDeviceOperator {
         beta: f32,
         mut then: impl FnMut(usize, &Part, &Buffers) -> Result<(), cuda::Error>,
     ) -> Result<(), cuda::Error> {
-        let Held { buffers, adder } = &mut *self.held();
+        let Workspace { buffers, adder } = &mut *self.lock_workspace();
         for ((part, buffers), r) in self.parts.iter().zip(&mut *buffers).zip(r) {
             part.gather(buffers, r, beta)?;
         }

@@ -105,7 +105,7 @@ impl Prepared {
 
     /// Unknowns that have these weights of streamlines, shared out evenly over the columns of each, and nothing in
     /// the voxels.
-    pub fn unknowns(&self, weights: &[f32]) -> Vec<f32> {
+    pub fn unknowns_from_weights(&self, weights: &[f32]) -> Vec<f32> {
         let (atoms, scale) = (self.operator.shape().atoms, &self.responses.scale[0]);
         let mut x = vec![0.0; self.operator.columns()];
         for (own, weight) in x.chunks_exact_mut(atoms).zip(weights) {

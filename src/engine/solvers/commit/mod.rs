@@ -52,4 +52,4 @@ pub use fit::Fit;
 pub use maps::Maps;
 pub use parameters::{DEFAULT_GAMMA, DEFAULT_RADII_UM, Params};
 pub use prepare::{Inputs, MemoryDemand, Prepared};
-pub use time_estimate::Expected;
+pub use time_estimate::TimeEstimate;

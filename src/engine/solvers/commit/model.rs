@@ -89,7 +89,7 @@ impl Model {
         /// The series of the signal underflow for thinner cylinders; axons are far thicker.
         const LEAST_RADIUS_UM: f64 = 1e-3;
         const LEAST_SHAPE: f64 = 0.01;
-        let say = |sentence: String| Err(Error::Input(sentence));
+        let invalid = |sentence: String| Err(Error::Input(sentence));
         // In mm²/s nothing in a head is faster than 0.01: most likely another unit.
         let valid = |d: f64| d > 0.0 && d <= 0.01;
         let along = match &self.intra {
@@ -102,7 +102,7 @@ impl Model {
         let all = along.into_iter().chain(each).chain(self.free.clone());
         for d in all {
             if !valid(d) {
-                return say(format!(
+                return invalid(format!(
                     "A diffusivity is {} mm²/s, expected above 0 and at most 0.01; water in tissue has \
                      about 0.0017",
                     number(d)
@@ -110,7 +110,7 @@ impl Model {
             }
         }
         if let Some(z) = self.extra.iter().find(|z| z.across >= z.along) {
-            return say(format!(
+            return invalid(format!(
                 "The Zeppelin's diffusivity across is {} mm²/s and along {}, expected less across",
                 z.across, z.along
             ));
@@ -121,7 +121,7 @@ impl Model {
                     .iter()
                     .find(|r| !(LEAST_RADIUS_UM..=50.0).contains(*r))
                 {
-                    return say(format!(
+                    return invalid(format!(
                         "A radius is {} µm, expected {LEAST_RADIUS_UM} to 50; axons have 0.2 to 5",
                         number(*r)
                     ));
@@ -133,7 +133,7 @@ impl Model {
                     !(is_sound && g.shape * g.scale_um <= 50.0)
                 };
                 if let Some(g) = radii.iter().find(odd) {
-                    return say(format!(
+                    return invalid(format!(
                         "A distribution of radii has shape {} and scale {} µm, expected a shape of at least \
                          {LEAST_SHAPE}, a scale of at least {LEAST_RADIUS_UM} µm and a mean of at most 50 µm; \
                          axons have a mean of 0.2 to 5",
@@ -143,7 +143,7 @@ impl Model {
                 }
             }
             Intra::Density if !(self.extra.is_empty() && self.free.is_empty()) => {
-                return say(
+                return invalid(
                     "The density model has one number in each voxel, expected no other compartments; \
                      leave Zeppelin and Ball out"
                         .into(),
@@ -152,7 +152,7 @@ impl Model {
             _ => {}
         }
         if self.atoms() == 0 {
-            return say("There is no radius, expected at least one; name some".into());
+            return invalid("There is no radius, expected at least one; name some".into());
         }
         Ok(())
     }
@@ -172,24 +172,24 @@ impl Model {
 
     /// Whether a scan can carry it; `forced`: also where it does not determine all of it.
     pub fn check_scan(&self, samples: &Samples, forced: bool) -> Result<(), Error> {
-        let say = |sentence: String| Err(Error::Input(sentence));
+        let invalid = |sentence: String| Err(Error::Input(sentence));
         if self.intra == Intra::Density {
             return Ok(());
         }
         if samples.shells.is_empty() {
-            return say(
+            return invalid(
                 "The scan has no volume with a diffusion weighting, expected at least one shell; choose \
                  another scan"
                     .into(),
             );
         }
         if let Some(what) = self.undetermined(samples).filter(|_| !forced) {
-            return say(format!(
+            return invalid(format!(
                 "{what}; leave Ball out, or force the model (--force-model)"
             ));
         }
         if self.needs_timing() && samples.shells.iter().any(|s| s.timing.is_none()) {
-            return say(
+            return invalid(
                 "Cylinders need the gradients' timing, and it is not known: give δ and Δ of the protocol, \
                  or a scheme file, or choose sticks"
                     .into(),

@@ -11,7 +11,7 @@ use crate::data::Mask;
 
 /// Seconds.
 #[derive(Clone, Copy, PartialEq, Debug)]
-pub struct Expected {
+pub struct TimeEstimate {
     /// Before the first iteration.
     pub build_s: f64,
     /// One A x and one Aᵀ y, and what the solver does between.
@@ -31,13 +31,13 @@ const PASSES: f64 = 8.0;
 
 impl Inputs<'_> {
     /// The expected work for this many records.
-    pub fn expected(
+    pub fn estimate(
         &self,
         params: &Params,
         samples: &Samples,
         demand: &MemoryDemand,
         backend: &Backend,
-    ) -> Expected {
+    ) -> TimeEstimate {
         let voxels = self
             .mask
             .map_or(self.scan.grid.voxel_count(), Mask::count)
@@ -85,11 +85,11 @@ impl Inputs<'_> {
                 load.iteration_s(cards, first.multiprocessors())
             }
             _ => {
-                let products_s = 2.0 * UNIT_S * Work::counted(&n).least();
+                let products_s = 2.0 * UNIT_S * Work::counted(&n).min_cost();
                 (products_s + PASSES * NUMBER_S * numbers) / threads
             }
         };
-        Expected {
+        TimeEstimate {
             build_s: build_s / threads,
             iteration_s,
         }

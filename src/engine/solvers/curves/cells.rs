@@ -21,7 +21,7 @@ pub struct Axis {
 }
 
 /// Where a coordinate lies on an axis.
-pub struct Place {
+pub struct AxisPosition {
     /// Index of the cell's lower sample.
     pub cell: u32,
     /// Position in the cell, 0 to 1.
@@ -46,7 +46,7 @@ impl Axis {
     }
 
     #[inline(always)]
-    pub fn place(&self, v: f32) -> Place {
+    pub fn position(&self, v: f32) -> AxisPosition {
         let in_volume = u32::from((v >= -0.5) & (v <= self.face));
         // Comparisons this way round turn NaN into 0.
         let v = if v > 0.0 { v } else { 0.0 };
@@ -58,7 +58,7 @@ impl Axis {
         } else {
             self.last_cell
         };
-        Place {
+        AxisPosition {
             cell: (cell + ROUND).to_bits() & ROUND_MASK,
             t: v - cell,
             in_volume,

@@ -137,7 +137,7 @@ fn tractogram(parts: Vec<CurvePart>, with_targets: bool, measured: bool) -> Trac
         .with_per_streamline("stop_start", start)
         .with_per_streamline("stop_end", end)
         .with_per_streamline("seed", seed);
-    let text: Arc<[String]> = StopReason::ALL.map(|r| r.words().to_owned()).into();
+    let text: Arc<[String]> = StopReason::ALL.map(|r| r.label().to_owned()).into();
     for name in ["stop_start", "stop_end"] {
         tractogram = tractogram.with_codes(name, text.clone());
     }

@@ -58,7 +58,7 @@ impl<'a> MemoryBudget<'a> {
 
     /// Refuses what some of this many equal parts say would not fit: `part` makes one of them and tells
     /// the bytes it takes. Seeds have at most this many points each. On the threads of the caller's pool.
-    pub fn foretell(
+    pub fn predict_memory(
         &self,
         points: u64,
         parts: usize,
@@ -72,7 +72,7 @@ impl<'a> MemoryBudget<'a> {
             .map(|i| part(i * parts / SAMPLES));
         let sample: Vec<u64> = sample.collect::<Result<_, Cancelled>>()?;
         let share = SAMPLES as f64 / parts as f64;
-        self.foresee(sample.iter().sum::<u64>() as f64 / share)
+        self.check_memory(sample.iter().sum::<u64>() as f64 / share)
     }
 
     fn memory(&self) -> u64 {
@@ -80,7 +80,7 @@ impl<'a> MemoryBudget<'a> {
     }
 
     /// Refuses what a sample says would not fit.
-    pub fn foresee(&self, bytes: f64) -> Result<(), Error> {
+    pub fn check_memory(&self, bytes: f64) -> Result<(), Error> {
         if bytes <= self.memory() as f64 {
             return Ok(());
         }

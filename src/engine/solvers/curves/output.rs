@@ -49,7 +49,7 @@ impl StopReason {
     ];
 
     /// For people, short enough for a legend.
-    pub fn words(self) -> &'static str {
+    pub fn label(self) -> &'static str {
         match self {
             Self::ReachedTarget => "Reached target",
             Self::Terminated => "Terminate region",

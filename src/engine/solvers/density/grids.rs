@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 /// What a map is made on.
 #[derive(Clone, PartialEq, Debug)]
-pub enum On {
+pub enum DensityGrid {
     /// These voxels.
     Grid(Arc<Grid>),
     /// Cubes of this edge, mm, in the box of these voxels and along their axes.
@@ -19,7 +19,7 @@ pub enum On {
 /// Beyond this a map would not be read by programs that count voxels in 32 bits.
 const MOST_VOXELS: f64 = i32::MAX as f64;
 
-impl On {
+impl DensityGrid {
     /// `bounds`: of the streamlines, mm.
     pub fn grid(&self, bounds: Option<(DVec3, DVec3)>) -> Result<Arc<Grid>, Error> {
         match self {

@@ -17,7 +17,7 @@ mod grids;
 mod parameters;
 mod walk;
 
-pub use grids::On;
+pub use grids::DensityGrid;
 pub use parameters::{Measure, Params, Voxels};
 
 pub use super::Error;

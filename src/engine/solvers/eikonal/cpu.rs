@@ -2,7 +2,7 @@
 
 use super::layout::{Brick, Layout, NONE};
 use super::row::{Axes, Godunov, HopfLax, LANES, STRIDE, Stencil, lanes, selling};
-use super::{LocalSolver, OUTSIDE, Params, Prepared, Schedule, Source, UNREACHED};
+use super::{CostSource, LocalSolver, OUTSIDE, Params, Prepared, Schedule, UNREACHED};
 use crate::compute::simd::{self, Kernel};
 use crate::compute::{Cancelled, Control, Lanes};
 use rayon::prelude::*;
@@ -24,7 +24,7 @@ const LEAST_BATCH: usize = 16;
 /// bricks.
 pub fn solve(
     prepared: &Prepared,
-    sources: &[Arc<Source>],
+    sources: &[Arc<CostSource>],
     params: &Params,
     control: &Control,
     mut look: impl FnMut(&Front),
@@ -65,7 +65,7 @@ impl<'a> Front<'a> {
     fn new(
         prepared: &Prepared,
         layout: &'a Layout,
-        sources: &[Arc<Source>],
+        sources: &[Arc<CostSource>],
         params: &Params,
         schedule: Schedule,
     ) -> Self {
@@ -106,7 +106,7 @@ impl<'a> Front<'a> {
     }
 
     /// The bricks that can read a cell of a source wait first.
-    fn with_list(mut self, sources: &[Arc<Source>]) -> Self {
+    fn with_list(mut self, sources: &[Arc<CostSource>]) -> Self {
         let count = self.layout.bricks.len();
         for (f, source) in sources.iter().enumerate() {
             for seed in &source.seeds {

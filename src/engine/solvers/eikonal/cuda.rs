@@ -20,7 +20,7 @@ mod bricks;
 
 pub use bricks::Bricks;
 
-use super::{CostField, LocalSolver, Params, Prepared, Source};
+use super::{CostField, CostSource, LocalSolver, Params, Prepared};
 use crate::compute::cuda::{self, Device};
 use crate::compute::{Control, kernels};
 use crate::solvers::Error;
@@ -169,7 +169,7 @@ pub struct Solved {
 /// A field for each source.
 pub fn solve(
     prepared: &Prepared,
-    sources: &[Arc<Source>],
+    sources: &[Arc<CostSource>],
     params: &Params,
     device: &Device,
     control: &Control,
@@ -183,7 +183,7 @@ pub fn solve(
 
 fn solve_all(
     prepared: &Prepared,
-    sources: &[Arc<Source>],
+    sources: &[Arc<CostSource>],
     params: &Params,
     device: &Device,
     control: &Control,

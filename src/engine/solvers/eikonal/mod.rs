@@ -34,7 +34,7 @@ mod weights;
 
 pub use cuda::OnCard;
 pub use simplex::{Simplex, simplex};
-pub use source::{Seed, Source};
+pub use source::{CostSource, Seed};
 pub use weights::Offset;
 
 use super::Error;
@@ -196,7 +196,7 @@ fn first<T>(
 pub struct CostField {
     id: DataId,
     pub prepared: Prepared,
-    pub source: Arc<Source>,
+    pub source: Arc<CostSource>,
     /// By place in the metric; infinity where no path leads.
     pub values: Arc<[f32]>,
     /// Seconds in kernels of the launch that it is from, where a graphics card solved it.
@@ -206,7 +206,7 @@ pub struct CostField {
 }
 
 impl CostField {
-    pub fn new(prepared: &Prepared, source: Arc<Source>, values: Vec<f32>) -> Self {
+    pub fn new(prepared: &Prepared, source: Arc<CostSource>, values: Vec<f32>) -> Self {
         Self {
             id: DataId::fresh(),
             prepared: prepared.clone(),
@@ -241,7 +241,7 @@ pub fn image(metric: &Metric, values: &[f32]) -> Volume {
 /// Solves for every source, all in one go.
 pub fn solve(
     prepared: &Prepared,
-    sources: &[Arc<Source>],
+    sources: &[Arc<CostSource>],
     params: &Params,
     backend: &Backend,
     control: &Control,
@@ -251,7 +251,7 @@ pub fn solve(
     // For each source: values, the same in bricks, and those by which voxels last woke others.
     let places = prepared.metric.len().saturating_mul(sources.len());
     memory::claim_for::<f32>("The cost field", places, 4)?;
-    let made = |source: &Arc<Source>, values| CostField::new(prepared, source.clone(), values);
+    let made = |source: &Arc<CostSource>, values| CostField::new(prepared, source.clone(), values);
     Ok(match backend.accelerator() {
         Some(Accelerator::Cuda(devices)) => {
             // One front is bound by latency: more cards would wait for one another.
@@ -279,7 +279,7 @@ pub fn solve(
 /// it returns: what a proof that they only fall needs to see.
 pub fn iterates(
     prepared: &Prepared,
-    sources: &[Arc<Source>],
+    sources: &[Arc<CostSource>],
     params: &Params,
     backend: &Backend,
     control: &Control,
@@ -291,7 +291,7 @@ pub fn iterates(
     Ok(())
 }
 
-fn check(prepared: &Prepared, sources: &[Arc<Source>], params: &Params) -> Result<(), String> {
+fn check(prepared: &Prepared, sources: &[Arc<CostSource>], params: &Params) -> Result<(), String> {
     if !(params.tolerance >= 0.0 && params.tolerance < 0.1) {
         return Err(format!(
             "Found a tolerance of {}, expected 0 or more and less than 0.1; choose for example 1e-6",

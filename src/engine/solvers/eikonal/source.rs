@@ -18,7 +18,7 @@ pub struct Seed {
 
 /// The voxels of a region inside a metric's mask, and a ball around them.
 #[derive(Clone, Debug)]
-pub struct Source {
+pub struct CostSource {
     pub name: String,
     /// Places with value 0, ascending.
     pub zero: Vec<u32>,
@@ -26,7 +26,7 @@ pub struct Source {
     pub seeds: Vec<Seed>,
 }
 
-impl Source {
+impl CostSource {
     /// Of the voxels of the mask whose centres lie in a region; where a small region holds none, of that
     /// which holds its middle, or of those which hold the voxels of its own finer grid.
     pub fn region(metric: &Metric, region: &Region) -> Result<Self, Error> {

@@ -141,7 +141,7 @@ impl Job<'_> {
         let chunks = count.div_ceil(size);
         let range = |i: usize| i * size..count.min((i + 1) * size);
         let points = self.rules.most_points(self.params) * directions as u64;
-        self.room.foretell(points, chunks, |i| {
+        self.room.predict_memory(points, chunks, |i| {
             Ok(taken(&self.chunk(range(i), &follow)?))
         })?;
         (0..chunks)
@@ -178,7 +178,7 @@ impl Job<'_> {
             }
         }
         let halves = follow(&all)?;
-        let rules = join::Rules::new(self.gates, &self.params.walk);
+        let rules = join::JoinRules::new(self.gates, &self.params.walk);
         let senses = senses(rules.both_ways);
         for (i, (seed, at)) in started.into_iter().enumerate() {
             for direction in 0..directions {

@@ -121,7 +121,7 @@ pub fn shoot(
         control,
         backend,
     };
-    job.foretell()?;
+    job.predict_memory()?;
     let results = backend.on_each_device(|i, device| job.shard(device, shards[i].clone()));
     let mut joined = Vec::new();
     // The cards work side by side.
@@ -296,7 +296,7 @@ impl Job<'_> {
     }
 
     /// Refuses rays that would not fit in the host's memory, by a sample of them.
-    fn foretell(&self) -> Result<(), Error> {
+    fn predict_memory(&self) -> Result<(), Error> {
         let rays = self.rays.starts.len();
         let points = self.rules.most_points(self.params) * self.params.directions.count() as u64;
         let [device, ..] = self.backend.devices() else {
@@ -317,7 +317,7 @@ impl Job<'_> {
             }
         }
         let share = (SAMPLES * SAMPLE) as f64 / rays as f64;
-        self.room.foresee(bytes as f64 / share)
+        self.room.check_memory(bytes as f64 / share)
     }
 
     fn on_card(&self, device: &Device) -> Result<OnCard, Error> {

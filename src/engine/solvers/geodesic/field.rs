@@ -25,14 +25,14 @@ pub struct Slope<const FMA: bool> {
 
 /// What the medium says about the place itself.
 #[derive(Clone, Copy)]
-pub struct Place<const FMA: bool> {
+pub struct PointSample<const FMA: bool> {
     /// Share of fitted voxels.
     pub inside: Lane<FMA>,
     /// 0 unless asked for.
     pub fa: Lane<FMA>,
 }
 
-impl<const FMA: bool> Default for Place<FMA> {
+impl<const FMA: bool> Default for PointSample<FMA> {
     fn default() -> Self {
         Self {
             inside: Lane::ZERO,
@@ -55,12 +55,12 @@ pub trait Sampler: Sync {
         cells: &Cells<FMA>,
         p: &Vector<FMA>,
     ) -> Slope<FMA>;
-    fn place<const FMA: bool>(
+    fn point_sample<const FMA: bool>(
         &self,
         cache: &mut Self::Cache,
         cells: &Cells<FMA>,
         with_fa: bool,
-    ) -> Place<FMA>;
+    ) -> PointSample<FMA>;
 }
 
 /// The cell of eight samples around each point.
@@ -135,16 +135,20 @@ impl Lattice {
         let (mut base, mut in_volume) = (0, 1);
         for a in 0..3 {
             let axis = &self.axes[a];
-            let place = axis.place(x[a]);
+            let position = axis.position(x[a]);
             // In a volume one voxel thick the face is nearer than the second sample.
             let between = (x[a] >= 0.0) & (x[a] <= axis.last.min(axis.face));
-            in_volume &= place.in_volume;
-            base += place.cell * strides[a];
-            cells.t[a].0[lane] = place.t;
+            in_volume &= position.in_volume;
+            base += position.cell * strides[a];
+            cells.t[a].0[lane] = position.t;
             cells.slope_factor[a].0[lane] = if between { -0.5 } else { 0.0 };
             // A point beyond the outer samples is looked at anew on every step, and each in a thin volume.
             let returns = between & (axis.face > axis.last);
-            cells.origin[a].0[lane] = if returns { place.cell as f32 } else { f32::MAX };
+            cells.origin[a].0[lane] = if returns {
+                position.cell as f32
+            } else {
+                f32::MAX
+            };
         }
         cells.base[lane] = base;
         cells.in_volume = cells.in_volume & !(1 << lane) | in_volume << lane;
@@ -385,17 +389,17 @@ impl Sampler for Trilinear<'_> {
     }
 
     #[inline(always)]
-    fn place<const FMA: bool>(
+    fn point_sample<const FMA: bool>(
         &self,
         cache: &mut Polynomials,
         cells: &Cells<FMA>,
         with_fa: bool,
-    ) -> Place<FMA> {
+    ) -> PointSample<FMA> {
         self.enter(cache, cells);
         if with_fa || cache.corners != [ALL_CORNERS; LANES] {
-            return self.mixed_place(cache, cells, with_fa);
+            return self.mixed_point_sample(cache, cells, with_fa);
         }
-        Place {
+        PointSample {
             inside: Lane::splat(1.0),
             fa: Lane::ZERO,
         }
@@ -404,13 +408,13 @@ impl Sampler for Trilinear<'_> {
 
 impl Trilinear<'_> {
     #[inline(never)]
-    fn mixed_place<const FMA: bool>(
+    fn mixed_point_sample<const FMA: bool>(
         &self,
         cache: &Polynomials,
         cells: &Cells<FMA>,
         with_fa: bool,
-    ) -> Place<FMA> {
-        let mut place = Place {
+    ) -> PointSample<FMA> {
+        let mut sample = PointSample {
             inside: Lane::splat(1.0),
             fa: Lane::ZERO,
         };
@@ -418,13 +422,13 @@ impl Trilinear<'_> {
             let t = [0, 1, 2].map(|a| cells.t[a].0[lane]);
             let corners = cache.corners[lane];
             let fitted = std::array::from_fn(|i| f32::from(corners >> i & 1));
-            place.inside.0[lane] = mixed(fitted, t);
+            sample.inside.0[lane] = mixed(fitted, t);
             if with_fa {
                 let r = self.corners(cells.base[lane]);
-                place.fa.0[lane] = mixed(r.map(|r| r[FA]), t);
+                sample.fa.0[lane] = mixed(r.map(|r| r[FA]), t);
             }
         }
-        place
+        sample
     }
 }
 
@@ -533,14 +537,14 @@ impl Sampler for Cubic<'_> {
     }
 
     #[inline(always)]
-    fn place<const FMA: bool>(
+    fn point_sample<const FMA: bool>(
         &self,
         cache: &mut Expanded,
         cells: &Cells<FMA>,
         _: bool,
-    ) -> Place<FMA> {
+    ) -> PointSample<FMA> {
         self.expand(cache, cells);
-        Place {
+        PointSample {
             inside: cache.parts[0][INSIDE].cast(),
             fa: cache.parts[0][FA].cast(),
         }

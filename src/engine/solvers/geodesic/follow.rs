@@ -248,12 +248,12 @@ impl<S: Sampler> Kernel for Follow<'_, S> {
             let before = state.riemann;
             state.riemann = mean.riemann.mul_add::<FMA>(by, before);
             self.sampler.lattice().follow(&mut cells, &next, margin);
-            let place = self.sampler.place(&mut cache, &cells, with_fa);
+            let sample = self.sampler.point_sample(&mut cache, &cells, with_fa);
             // Questions that NaN fails.
-            let in_mask = place.inside.at_least(Lane::splat(0.5));
+            let in_mask = sample.inside.at_least(Lane::splat(0.5));
             let straight = cos.at_least(Lane::splat(rules.min_cos));
             let anisotropic = if with_fa {
-                place.fa.at_least(Lane::splat(rules.min_fa))
+                sample.fa.at_least(Lane::splat(rules.min_fa))
             } else {
                 ALL_LANES
             };

@@ -17,13 +17,13 @@ fn is_shown(ray: usize) -> bool {
 pub type Ray = (usize, u32, [f32; 3]);
 
 /// What joining needs to know besides the halves.
-pub struct Rules<'a> {
+pub struct JoinRules<'a> {
     pub gates: &'a RegionTests<'a>,
     pub both_ways: bool,
     pub min_length_mm: f32,
 }
 
-impl<'a> Rules<'a> {
+impl<'a> JoinRules<'a> {
     pub fn new(gates: &'a RegionTests<'a>, walk: &Params) -> Self {
         Self {
             gates,
@@ -33,7 +33,7 @@ impl<'a> Rules<'a> {
     }
 }
 
-impl Rules<'_> {
+impl JoinRules<'_> {
     fn fate(&self, head: &RayHalf, tail: &RayHalf) -> SeedOutcome {
         let reached = head.target.or(tail.target).is_some();
         let met = head.met | tail.met;
@@ -76,7 +76,7 @@ impl JoinedCurves {
         &mut self,
         (ray, seed): (usize, u32),
         halves: &[RayHalf],
-        rules: &Rules,
+        rules: &JoinRules,
     ) -> Option<Ends> {
         let mut tail = *halves.first()?;
         let mut head = halves.get(1).copied().unwrap_or(seed_end(&tail));
@@ -118,7 +118,7 @@ impl JoinedCurves {
         at: [f32; 3],
         halves: &RayHalves,
         first: usize,
-        rules: &Rules,
+        rules: &JoinRules,
     ) {
         let senses = senses(rules.both_ways);
         let pair = &halves.halves[first..first + senses];

@@ -49,7 +49,9 @@ mod start;
 
 pub use composite::{DirectionKind, DirectionParts, SharpeningParts};
 pub use paper::{PAIRS, christoffel};
-pub use parameters::{DEFAULT_ALPHA, DEFAULT_CUT, DEFAULT_SHARPENING, MediumRecipe, Params, Rays};
+pub use parameters::{
+    DEFAULT_ALPHA, DEFAULT_CUT, DEFAULT_SHARPENING, Params, RayMetricParams, Rays,
+};
 pub use rank::{Cut, rank};
 pub use ray_metric::{Precision, RayMetric, Sharpening};
 

@@ -59,12 +59,12 @@ impl Params {
 
 /// How tensors are prepared for rays.
 #[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
-pub struct MediumRecipe {
+pub struct RayMetricParams {
     pub sharpening: Sharpening,
     pub precision: Precision,
 }
 
-impl MediumRecipe {
+impl RayMetricParams {
     /// Whether eigenvalues differ by more than half precision holds.
     pub fn is_too_coarse(&self) -> bool {
         let strong = match self.sharpening {
@@ -78,7 +78,7 @@ impl MediumRecipe {
 /// How geodesic rays are shot and which of them stay.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Rays {
-    pub medium: MediumRecipe,
+    pub medium: RayMetricParams,
     pub params: Params,
     pub cut: Cut,
 }
@@ -87,7 +87,7 @@ impl Rays {
     /// Sharpened tensors in full, and the strongest rays.
     pub fn defaults() -> Self {
         Self {
-            medium: MediumRecipe {
+            medium: RayMetricParams {
                 sharpening: DEFAULT_SHARPENING,
                 // Half precision would do for plain tensors. At α = 6 eigenvalues differ by 10⁴, more than
                 // its 11 bits tell apart; kernels are as fast on either.

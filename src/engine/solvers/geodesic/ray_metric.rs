@@ -185,8 +185,9 @@ fn prepare(
             control.check()?;
             let mut mended = 0;
             for (record, tensor) in records.iter_mut().zip(tensors).filter(|(_, t)| inside(t)) {
-                let (d, fa, sound) = sharpened(tensor.d.map(|v| scale * f64::from(v)), sharpening);
-                mended += u64::from(!sound);
+                let (d, fa, unchanged) =
+                    sharpened(tensor.d.map(|v| scale * f64::from(v)), sharpening);
+                mended += u64::from(!unchanged);
                 *record = in_voxel_axes(d, fa, to_voxel);
             }
             repaired.fetch_add(mended, Ordering::Relaxed);

@@ -64,7 +64,7 @@ fn mode(values: impl Iterator<Item = f64>, (low, high): (f64, f64)) -> f64 {
 
 impl Background {
     /// `None` where the image has no dark border: a crop of tissue. Needs the backend's threads installed.
-    pub fn of(image: &Volume, frame: usize) -> Option<Self> {
+    pub fn from_image(image: &Volume, frame: usize) -> Option<Self> {
         let (grid, values) = (&image.grid, image.frame(frame));
         let (shape, spacing) = (grid.shape, grid.spacing().to_array());
         let side = [0, 1, 2].map(|a| ((BLOCK_MM / spacing[a]).round() as usize).max(1));

@@ -9,7 +9,7 @@ use super::bricks::{Field, INSIDE, OUTSIDE, counts, origin};
 use super::row::{self, ISOTROPIC, LevelSetRules, ORTHOGONAL, SHEARED};
 use super::speed::{PLANES, Speeds};
 use super::stencil::Stencil;
-use super::visit::{Kinded, Visit, spread};
+use super::visit::{StencilVisit, Visit, spread};
 use crate::compute::simd;
 use crate::data::{BrickImage, Pages};
 use rayon::prelude::*;
@@ -29,7 +29,7 @@ pub enum Pass {
 #[derive(Clone, Copy, Default)]
 pub struct Report {
     /// Neighbours that its band touches, itself in the middle.
-    pub wanted: u32,
+    pub touched: u32,
     /// Bit 0: some voxel inside, bit 1: some outside.
     pub sides: u32,
     pub growth: i32,
@@ -165,7 +165,7 @@ impl<const B: usize> Engine<B> {
     }
 
     /// The neighbours of a brick learn what its table entry is.
-    fn tell(&mut self, brick: usize) {
+    fn notify_neighbours(&mut self, brick: usize) {
         let entry = self.table[brick];
         for k in 0..27 {
             let Some(n) = self.neighbour(brick, k) else {
@@ -205,7 +205,7 @@ impl<const B: usize> Engine<B> {
         self.used[slot] = self.passes;
         self.table[brick] = slot as u32;
         self.link(slot);
-        self.tell(brick);
+        self.notify_neighbours(brick);
     }
 
     fn release(&mut self, slot: usize, side: u32) {
@@ -213,7 +213,7 @@ impl<const B: usize> Engine<B> {
         self.table[brick] = side;
         self.brick_of[slot] = NONE;
         self.free.push(slot as u32);
-        self.tell(brick);
+        self.notify_neighbours(brick);
     }
 
     /// Gives pages to the neighbours that the band touches.
@@ -237,11 +237,11 @@ impl<const B: usize> Engine<B> {
                     requested |= spread(x, at[1], at[2], B);
                 }
             }
-            self.want(slot, requested);
+            self.request_pages(slot, requested);
         }
     }
 
-    fn want(&mut self, slot: usize, requested: u32) {
+    fn request_pages(&mut self, slot: usize, requested: u32) {
         let mut bits = requested & !(1 << 13);
         if requested >> 13 & 1 == 1 {
             self.used[slot] = self.passes;
@@ -306,9 +306,9 @@ impl<const B: usize> Engine<B> {
                 quantum: &|i| image.quantum(i),
             };
             match kind {
-                ISOTROPIC => simd::dispatch(Kinded::<B, ISOTROPIC>(visit)),
-                ORTHOGONAL => simd::dispatch(Kinded::<B, ORTHOGONAL>(visit)),
-                _ => simd::dispatch(Kinded::<B, SHEARED>(visit)),
+                ISOTROPIC => simd::dispatch(StencilVisit::<B, ISOTROPIC>(visit)),
+                ORTHOGONAL => simd::dispatch(StencilVisit::<B, ORTHOGONAL>(visit)),
+                _ => simd::dispatch(StencilVisit::<B, SHEARED>(visit)),
             }
         };
         let next = self.next.par_chunks_exact_mut(page);
@@ -333,13 +333,13 @@ impl<const B: usize> Engine<B> {
             let report = self.reports[slot];
             count.inside += i64::from(report.growth);
             count.sum += report.sum;
-            self.want(slot, report.wanted);
+            self.request_pages(slot, report.touched);
         }
         if !self.everywhere {
             for slot in 2..slots {
-                let Report { wanted, sides, .. } = self.reports[slot];
+                let Report { touched, sides, .. } = self.reports[slot];
                 let idle = self.brick_of[slot] != NONE && self.used[slot] + LINGER < self.passes;
-                if idle && wanted == 0 && sides != 3 {
+                if idle && touched == 0 && sides != 3 {
                     self.release(slot, if sides & 1 == 1 { INSIDE } else { OUTSIDE });
                 }
             }

@@ -23,7 +23,7 @@ use cudarc::driver::{
     CudaFunction, CudaGraph, CudaSlice, CudaStream, LaunchConfig, PushKernelArg as _,
 };
 use std::sync::Arc;
-use tables::{Buffers, PAGE, Rules, SIDES, State, Tables, pointer};
+use tables::{Buffers, KernelRules, PAGE, SIDES, State, Tables, pointer};
 
 const WHAT: &str = "moving a surface";
 const LESS: &str = "choose a smaller image or --backend cpu";
@@ -79,7 +79,7 @@ pub struct Engine {
     buffers: Buffers,
     speeds: CudaSlice<f32>,
     quanta: Option<CudaSlice<i32>>,
-    rules: Rules,
+    rules: KernelRules,
     tables: Tables,
     /// Addresses of the two copies of the pages.
     copies: [u64; 2],
@@ -120,7 +120,7 @@ impl Engine {
         let buffers = Buffers::new(device, &field.surrounded(PASSES as usize))?;
         let stream = device.check(WHAT, device.context().new_stream())?;
         let speeds = device.alloc_zeros(1)?;
-        let rules = Rules::new(stencil);
+        let rules = KernelRules::new(stencil);
         let settle = [
             device.kernel(kernels::LEVEL_SET, "level_set_settle")?,
             device.kernel(kernels::LEVEL_SET, "level_set_many_settle")?,

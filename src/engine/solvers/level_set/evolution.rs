@@ -9,7 +9,7 @@ use super::bricks::Field;
 use super::cpu::Pass;
 use super::engine::Engine;
 use super::history::{History, Packed};
-use super::leak_detector::{Alarm, Joined};
+use super::leak_detector::{Joined, LeakDetector};
 use super::parameters::{Layout, Mode, Params};
 use super::passage::Growth;
 use super::run_history::{Ended, RunHistory, ScriptEvent};
@@ -50,7 +50,7 @@ pub struct Evolution {
     /// Which of them are the speeds'.
     number: usize,
     /// Spheres of the start.
-    begun: Vec<Sphere>,
+    start_spheres: Vec<Sphere>,
     stencil: Stencil,
     speeds: Arc<Speeds>,
     script: RunHistory,
@@ -65,7 +65,7 @@ pub struct Evolution {
     /// Of the whole image: sum of the grey values in quanta, and voxels that have one.
     all: (i64, u64),
     history: History,
-    alarm: Alarm,
+    leak_detector: LeakDetector,
     /// Where it was, and at which step, since it has looked as if it might stand still.
     looks: Vec<(u64, Field)>,
     /// The alarm pauses runs.
@@ -130,7 +130,7 @@ impl Evolution {
             let mut made = Self {
                 inputs: vec![inputs.clone()],
                 number: 0,
-                begun: start.spheres.clone(),
+                start_spheres: start.spheres.clone(),
                 stencil,
                 speeds,
                 script: RunHistory { params: params.clone(), layout, events: Vec::new(), steps: 0 },
@@ -142,7 +142,7 @@ impl Evolution {
                 sum: 0,
                 all: (total, inputs.present()),
                 history: History::new(Packed::new(&field, (0, 0.0), census.inside, 0)),
-                alarm: Alarm::new(census.inside, Contact::default()),
+                leak_detector: LeakDetector::new(census.inside, Contact::default()),
                 looks: Vec::new(),
                 watched: true,
             };
@@ -158,7 +158,7 @@ impl Evolution {
                 made.adopt(&field, inside, inputs.sum_inside(&field.mask()), backend)?;
             }
             let field = made.field()?;
-            made.alarm = Alarm::new(made.inside().1, made.contact(&field));
+            made.leak_detector = LeakDetector::new(made.inside().1, made.contact(&field));
             made.history = History::new(made.packed()?);
             Ok(made)
         })
@@ -188,7 +188,7 @@ impl Evolution {
                 ScriptEvent::Sphere(sphere) => Some(sphere),
                 ScriptEvent::Params(_) | ScriptEvent::Inputs(_) => None,
             });
-        self.begun.iter().copied().chain(placed).collect()
+        self.start_spheres.iter().copied().chain(placed).collect()
     }
 
     /// What was done so far.
@@ -213,8 +213,8 @@ impl Evolution {
         &self.inside
     }
 
-    pub fn alarm(&self) -> &Alarm {
-        &self.alarm
+    pub fn leak_detector(&self) -> &LeakDetector {
+        &self.leak_detector
     }
 
     pub fn size(&self) -> Size {
@@ -318,16 +318,16 @@ impl Evolution {
                 self.history.keep(state);
             }
             if self.watched {
-                if step == next && self.alarm.wants_look() {
+                if step == next && self.leak_detector.wants_look() {
                     let field = self.field()?;
                     let contact = backend.install(|| self.contact(&field));
-                    self.alarm.look(contact);
+                    self.leak_detector.look(contact);
                 }
-                if let Some(from) = self.alarm.suspects() {
+                if let Some(from) = self.leak_detector.suspects() {
                     let belongs = backend.install(|| self.belongs_since(from))?;
-                    self.alarm.judge(belongs);
+                    self.leak_detector.judge(belongs);
                 }
-                if let Some(leak) = self.alarm.leak() {
+                if let Some(leak) = self.leak_detector.leak() {
                     return Ok(Ended::Leaked(leak));
                 }
             }
@@ -405,7 +405,7 @@ impl Evolution {
         let [target, tolerance] = [self.params().target, self.params().tolerance].map(f64::from);
         let range = [target - tolerance, target + tolerance];
         let joined = Joined::new(&start, [&before, &now], self.inputs().values(), range);
-        let early = self.alarm.suspects_early();
+        let early = self.leak_detector.suspects_early();
         Ok(joined.is_some_and(|joined| match early {
             true => joined.is_alike(),
             false => joined.belongs(),
@@ -423,7 +423,8 @@ impl Evolution {
                     if every > 0 && step.is_multiple_of(every) {
                         self.redistance()?;
                     }
-                    self.alarm.record(self.inside.last().copied().unwrap_or(0));
+                    self.leak_detector
+                        .record(self.inside.last().copied().unwrap_or(0));
                 }
                 Vec::new()
             }
@@ -431,7 +432,8 @@ impl Evolution {
         for count in counts {
             self.begin_step(dt);
             self.took(count);
-            self.alarm.record(self.inside.last().copied().unwrap_or(0));
+            self.leak_detector
+                .record(self.inside.last().copied().unwrap_or(0));
         }
         Ok(())
     }

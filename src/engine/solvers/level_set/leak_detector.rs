@@ -75,7 +75,7 @@ pub enum Cause {
 
 impl Cause {
     /// Completes "The surface leaks: ".
-    pub fn words(self) -> &'static str {
+    pub fn clause(self) -> &'static str {
         match self {
             Self::Background => "it reached the background of the image",
             Self::Border => "it reached the border of the image",
@@ -117,7 +117,7 @@ pub struct Leak {
 
 /// Takes the number of voxels inside after each step, and contacts at intervals.
 #[derive(Clone, Debug)]
-pub struct Alarm {
+pub struct LeakDetector {
     step: u64,
     /// Voxels inside.
     now: u64,
@@ -170,7 +170,7 @@ struct Base {
     changed: bool,
 }
 
-impl Alarm {
+impl LeakDetector {
     /// From the start of a run.
     pub fn new(inside: u64, contact: Contact) -> Self {
         Self {

@@ -15,12 +15,12 @@ impl Nearest {
 
     /// Distance to the nearest point; infinity where there is none.
     pub fn distance(&self, to: Vec3) -> f32 {
-        self.least(std::iter::once(to))
+        self.min_distance(std::iter::once(to))
     }
 
     /// The least of the distances to all of these, much sooner than one by one: each looks only for what is
     /// nearer yet.
-    pub fn least(&self, all: impl Iterator<Item = Vec3>) -> f32 {
+    pub fn min_distance(&self, all: impl Iterator<Item = Vec3>) -> f32 {
         let mut best = f32::INFINITY;
         for to in all {
             search(&self.points, 0, to, &mut best);

@@ -117,7 +117,7 @@ impl Probe {
             None => (SPREADS * spread).max(SHARE * range),
         };
         let (mut low, mut high) = (mean - default_value, mean + default_value);
-        let background = Background::of(image, frame).filter(|b| !b.is_target(mean as f32));
+        let background = Background::from_image(image, frame).filter(|b| !b.is_target(mean as f32));
         let background = background.map(|b| f64::from(b.mode));
         if let Some(mode) = background {
             let away = (mean - mode).abs();
@@ -245,10 +245,10 @@ impl Around<'_> {
         }
         let apart = rays.iter().flatten().map(|d| d.abs());
         let mut others: Vec<f64> = apart.filter(|d| *d > least).collect();
-        let Some(usual) = quantile(&mut others, 0.5) else {
+        let Some(typical) = quantile(&mut others, 0.5) else {
             return (None, [None; 2]);
         };
-        let begins = (BEGINS * usual).max(least);
+        let begins = (BEGINS * typical).max(least);
         let blurred = (BLURRED * grid.spacing().max_element() / step) as usize;
         let end = |ray: &Vec<f64>| {
             let first = ray.iter().position(|d| d.abs() > begins)?;

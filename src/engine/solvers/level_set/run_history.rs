@@ -115,7 +115,7 @@ impl Ended {
                 "The surface leaks from step {} on: {}; go back to there, then narrow the tolerance, raise the \
                  smoothness or cut it off with a sphere",
                 leak.from,
-                leak.cause.words()
+                leak.cause.clause()
             )),
         }
     }

@@ -117,7 +117,7 @@ impl Inputs {
 
     /// Where nothing was imaged; looked for once. Needs the backend's threads installed.
     pub fn background(&self) -> Option<&Background> {
-        let found = || Background::of(&self.image, self.frame);
+        let found = || Background::from_image(&self.image, self.frame);
         self.background.get_or_init(found).as_ref()
     }
 

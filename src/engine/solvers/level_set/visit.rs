@@ -59,9 +59,9 @@ pub struct Visit<'a, const B: usize> {
     pub quantum: &'a (dyn Fn(usize) -> i64 + Sync),
 }
 
-pub struct Kinded<'a, const B: usize, const KIND: u8>(pub Visit<'a, B>);
+pub struct StencilVisit<'a, const B: usize, const KIND: u8>(pub Visit<'a, B>);
 
-impl<const B: usize, const KIND: u8> Kernel for Kinded<'_, B, KIND> {
+impl<const B: usize, const KIND: u8> Kernel for StencilVisit<'_, B, KIND> {
     type Output = ();
 
     #[inline(always)]
@@ -240,7 +240,7 @@ impl<const B: usize> Visit<'_, B> {
                     if band != 0 {
                         let first = u32::from(x == 0) & band;
                         let last = u32::from(x + LANES == B) & band >> (LANES - 1);
-                        report.wanted |= spread(2 | first | last << 2, y, z, B);
+                        report.touched |= spread(2 | first | last << 2, y, z, B);
                     }
                 }
             }

@@ -2,7 +2,7 @@
 
 use crate::data::{Grid, Mask, Region, Role, Shape, Volume};
 use crate::solvers::Error;
-use crate::solvers::eikonal::Source;
+use crate::solvers::eikonal::CostSource;
 use crate::solvers::metric::Metric;
 use glam::DVec3;
 use rayon::prelude::*;
@@ -34,7 +34,7 @@ impl Domain<'_> {
     }
 
     /// All regions of one role as one source, on a metric of this domain.
-    pub fn source(&self, metric: &Metric, role: Role) -> Result<Arc<Source>, Error> {
+    pub fn source(&self, metric: &Metric, role: Role) -> Result<Arc<CostSource>, Error> {
         let these: Vec<&Region> = self.regions.iter().filter(|r| r.role == role).collect();
         let (Some(first), one) = (these.first(), these.len() == 1) else {
             return Err(Error::Input(format!(
@@ -44,7 +44,7 @@ impl Domain<'_> {
         };
         let mut zero = Vec::new();
         for region in &these {
-            let places = Source::region(metric, region);
+            let places = CostSource::region(metric, region);
             zero.extend(
                 places
                     .map_err(|error| self.why_outside(region, error))?
@@ -53,7 +53,7 @@ impl Domain<'_> {
         }
         let all = format!("{} regions", role.name());
         let name = if one { &first.name } else { &all };
-        Ok(Arc::new(Source::places(metric, name, zero)))
+        Ok(Arc::new(CostSource::places(metric, name, zero)))
     }
 
     fn walls(&self) -> Walls<'_> {

@@ -11,7 +11,7 @@ use crate::data::TensorField;
 use crate::data::random::Stream;
 use crate::data::text::count;
 use crate::solvers::Error;
-use crate::solvers::eikonal::{self, CostField, Prepared, Source, solve};
+use crate::solvers::eikonal::{self, CostField, CostSource, Prepared, solve};
 use crate::solvers::metric::Metric;
 use glam::DVec3;
 use rayon::prelude::*;
@@ -44,7 +44,7 @@ pub struct Rates {
 
 impl Rates {
     /// `None` of a path that hardly leaves its regions.
-    pub fn of(path: &Path, metric: &Metric, in_end: impl Fn(DVec3) -> bool) -> Option<Self> {
+    pub fn from_path(path: &Path, metric: &Metric, in_end: impl Fn(DVec3) -> bool) -> Option<Self> {
         let between = path.between(metric.grid.spacing().max_element(), in_end);
         let stretch = path.weakest(STRETCH_MM, between);
         let last = stretch.end.checked_sub(1).filter(|l| *l > stretch.start)?;
@@ -59,7 +59,7 @@ impl Rates {
 
 /// Two ends of a path: their voxels, and which points lie in them.
 pub struct Ends<'a> {
-    pub sources: [Arc<Source>; 2],
+    pub sources: [Arc<CostSource>; 2],
     pub holds: &'a (dyn Fn(DVec3) -> bool + Sync),
 }
 
@@ -153,10 +153,10 @@ impl RandomPairs {
             if fans.is_empty() {
                 continue;
             }
-            let sources: Vec<Arc<Source>> = backend.install(|| {
+            let sources: Vec<Arc<CostSource>> = backend.install(|| {
                 let places = fans.iter().map(|f| f.source.places(&centres));
                 places
-                    .map(|zero| Arc::new(Source::places(metric, "random", zero)))
+                    .map(|zero| Arc::new(CostSource::places(metric, "random", zero)))
                     .collect()
             });
             let fields = drawn.fields(&sources, backend, &control.silent())?;
@@ -166,7 +166,7 @@ impl RandomPairs {
                     fan.targets.iter().map(move |target| {
                         let way = cheapest(field, &target.places(centres))?;
                         let in_end = |at| fan.source.holds(at) || target.holds(at);
-                        Rates::of(&way, &field.prepared.metric, in_end)
+                        Rates::from_path(&way, &field.prepared.metric, in_end)
                     })
                 });
                 ways.collect()
@@ -182,7 +182,7 @@ impl RandomPairs {
     }
 
     /// Costs per mm between two regions, on the same metric; `None` where no path joins them.
-    pub fn of(
+    pub fn rates_between(
         &self,
         ends: &Ends,
         backend: &Backend,
@@ -192,7 +192,7 @@ impl RandomPairs {
         let fields = self.fields(std::slice::from_ref(from), backend, control)?;
         let metric = &self.prepared.metric;
         let way = backend.install(|| cheapest(fields.first()?, &to.zero));
-        Ok(way.and_then(|way| Rates::of(&way, metric, ends.holds)))
+        Ok(way.and_then(|way| Rates::from_path(&way, metric, ends.holds)))
     }
 
     /// Whether fewer are joined than give a share.
@@ -227,7 +227,7 @@ impl RandomPairs {
 
     fn fields(
         &self,
-        sources: &[Arc<Source>],
+        sources: &[Arc<CostSource>],
         backend: &Backend,
         control: &Control,
     ) -> Result<Vec<CostField>, Error> {

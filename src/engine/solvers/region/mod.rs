@@ -91,7 +91,7 @@ pub fn combine(how: Combine, a: &Shape, b: &Shape, grid: &Arc<Grid>) -> Mask {
         Some(other) => other.block_inside(),
         None => bounded(&grid, b),
     };
-    let (block, value, wanted) = match how {
+    let (block, value, take_inside) = match how {
         Combine::Union => (of_b, true, true),
         Combine::Difference => (of_b, false, true),
         Combine::Intersection => (mask.block_inside().or(Some(whole)), false, false),
@@ -99,7 +99,7 @@ pub fn combine(how: Combine, a: &Shape, b: &Shape, grid: &Arc<Grid>) -> Mask {
     if let Some((low, high)) = block {
         mask.edit((low, high), value, |y, z, set| {
             (low[0]..=high[0])
-                .filter(|&x| inside([x, y, z]) == wanted)
+                .filter(|&x| inside([x, y, z]) == take_inside)
                 .for_each(set);
         });
     }

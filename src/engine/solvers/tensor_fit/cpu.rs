@@ -275,7 +275,7 @@ pub(super) fn fit_group<const FMA: bool>(
                 .min(DETERMINED_AT_MOST as f32)
                 .max(SINGULAR * diagonal)
         };
-        let (mut partial, sound) = solve::<FMA>(rows, weight, pull, least);
+        let (mut partial, determined) = solve::<FMA>(rows, weight, pull, least);
         if weighted_solves == 0 {
             // A small pivot magnifies the rounding of single precision; solving for what is left
             // takes it away again, as each weighted solve does.
@@ -291,10 +291,10 @@ pub(super) fn fit_group<const FMA: bool>(
             *x = complete.select(*x, partial);
         }
         let enough = used.map(|u| f32::from(u8::from(u >= UNKNOWNS as f32)));
-        fitted = complete.select(fitted, sound * enough);
+        fitted = complete.select(fitted, determined * enough);
     }
     for _ in 0..weighted_solves {
-        weigh::<FMA>(rows, &unknowns, log, weight, pull);
+        update_weights::<FMA>(rows, &unknowns, log, weight, pull);
         // Where outliers leave too little weight for a solve the last estimate stands.
         let (correction, _) = solve::<FMA>(rows, weight, pull, |diagonal| SINGULAR * diagonal);
         for (x, c) in unknowns.iter_mut().zip(correction) {
@@ -321,7 +321,7 @@ pub(super) fn predicted<const FMA: bool>(row: &Row, unknowns: &[Voxels; UNKNOWNS
 /// Weights from the predicted signal's square, and weights times residuals; 0 where a sample is
 /// not usable.
 #[inline(always)]
-pub(super) fn weigh<const FMA: bool>(
+pub(super) fn update_weights<const FMA: bool>(
     rows: &[Row],
     unknowns: &[Voxels; UNKNOWNS],
     log: &[Voxels],

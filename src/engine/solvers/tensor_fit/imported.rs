@@ -28,7 +28,7 @@ fn components(volume: &Volume, layout: TensorLayout, voxel: usize) -> [f32; 6] {
     layout.order.volumes().map(|v| volume.values[v * n + voxel])
 }
 
-fn is_there(d: &[f32; 6]) -> bool {
+fn is_defined(d: &[f32; 6]) -> bool {
     d.iter().all(|v| v.is_finite()) && d.iter().any(|v| *v != 0.0)
 }
 
@@ -48,7 +48,7 @@ fn check_volumes(volume: &Volume) -> Result<TensorLayout, Error> {
 /// Voxels where there is a tensor.
 pub fn given_mask(volume: &Volume) -> Result<Mask, Error> {
     let layout = check_volumes(volume)?;
-    let inside = |voxel| u8::from(is_there(&components(volume, layout, voxel)));
+    let inside = |voxel| u8::from(is_defined(&components(volume, layout, voxel)));
     let inside: Vec<u8> = (0..volume.grid.voxel_count()).map(inside).collect();
     let mask = Mask::new(volume.grid.clone(), inside);
     match mask.count() {
@@ -69,7 +69,7 @@ fn unit(
     let mean = |voxel: usize| {
         let d = components(volume, layout, voxel);
         let [xx, _, _, yy, _, zz] = d.map(f64::from);
-        is_there(&d).then_some((xx + yy + zz) / 3.0)
+        is_defined(&d).then_some((xx + yy + zz) / 3.0)
     };
     let inside = (0..volume.grid.voxel_count()).filter(|v| mask.inside[*v] != 0);
     // A few thousand tell the median.
@@ -111,7 +111,7 @@ pub fn given(
             .with_min_len(4096)
             .map(|voxel| {
                 let d = components(volume, layout, voxel);
-                if mask.inside[voxel] == 0 || !is_there(&d) {
+                if mask.inside[voxel] == 0 || !is_defined(&d) {
                     return (Tensor::default(), 0);
                 }
                 let d = in_world(d, turn, factor);

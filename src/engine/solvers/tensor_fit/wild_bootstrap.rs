@@ -14,7 +14,7 @@
 
 use super::cpu::{
     Estimate, Factor, Group, LANES, Piece, SINGULAR, Scratch, Settings, Voxels, fit_group, load,
-    piece_size, predicted, pulled, split, store, weigh,
+    piece_size, predicted, pulled, split, store, update_weights,
 };
 use super::design::{Design, UNKNOWNS};
 use super::unshared;
@@ -204,7 +204,7 @@ impl simd::Kernel for Leave<'_> {
                     *p = residual.map(|r| if r.is_nan() { 0.0 } else { r });
                 }
             } else {
-                weigh::<FMA>(rows, &estimate.unknowns, log, weight, pull);
+                update_weights::<FMA>(rows, &estimate.unknowns, log, weight, pull);
             }
             let factor = Factor::new::<FMA>(rows, weight, |diagonal| SINGULAR * diagonal);
             for ((row, kept), (w, p)) in rows.iter().zip(kept).zip(weight.iter().zip(&*pull)) {

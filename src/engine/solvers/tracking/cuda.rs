@@ -17,7 +17,7 @@ use crate::solvers::Error;
 use crate::solvers::curves::cells::rows;
 use crate::solvers::curves::collect::JoinedCurves;
 use crate::solvers::curves::cuda::regions::Regions;
-use crate::solvers::curves::cuda::{Wishes, launch, reason};
+use crate::solvers::curves::cuda::{GatherList, launch, reason};
 use crate::solvers::curves::half_queue::{PENDING, senses};
 use crate::solvers::curves::memory_budget::{SAMPLE_SHARE, taken};
 use crate::solvers::curves::{Integrator, Output, Params};
@@ -98,7 +98,7 @@ pub fn track(
     };
     let count = job.seeds.len();
     control.begin("Tracking", count as u64);
-    cards.foretell(count)?;
+    cards.predict_memory(count)?;
     let shares = backend.shares(count);
     let results = backend.on_each_device(|i, device| cards.share(device, shares[i].clone()));
     let mut parts = Vec::new();
@@ -124,7 +124,7 @@ struct Cards<'a> {
 
 /// What one card, or one batch of it, has found.
 #[derive(Default)]
-struct Found {
+struct DeviceOutput {
     parts: Vec<JoinedCurves>,
     kernel_ms: f64,
 }
@@ -146,7 +146,7 @@ impl Cards<'_> {
     }
 
     /// Refuses streamlines that would not fit in the host's memory, by a sample of them.
-    fn foretell(&self, count: usize) -> Result<(), Error> {
+    fn predict_memory(&self, count: usize) -> Result<(), Error> {
         let [device, ..] = self.backend.devices() else {
             return Ok(());
         };
@@ -163,12 +163,12 @@ impl Cards<'_> {
         }
         self.job
             .room
-            .foresee(bytes as f64 * count as f64 / SAMPLE as f64)
+            .check_memory(bytes as f64 * count as f64 / SAMPLE as f64)
     }
 
     /// Follows the streamlines of a range of seeds on one card.
-    fn share(&self, device: &Device, range: Range<usize>) -> Result<Found, Error> {
-        let mut all = Found::default();
+    fn share(&self, device: &Device, range: Range<usize>) -> Result<DeviceOutput, Error> {
+        let mut all = DeviceOutput::default();
         if range.is_empty() {
             return Ok(all);
         }
@@ -227,30 +227,30 @@ impl Cards<'_> {
         card: &mut OnCard,
         seeds: &[u32],
         has_room: impl Fn(u64) -> Result<(), Error>,
-    ) -> Result<Found, Error> {
+    ) -> Result<DeviceOutput, Error> {
         let Job { gates, limits, .. } = self.job;
         let started = self
             .backend
             .install(|| self.job.begin_all(self.sampled, seeds))?;
         let mut halves = StreamlineHalves::at_seeds(&started.starts, gates, limits.both_ways);
         let follow_ms = self.follow(card, &started, &mut halves)?;
-        let mut wishes = Wishes::default();
+        let mut gather_list = GatherList::default();
         for (i, seed) in started.seeds.iter().enumerate() {
             let first = i * self.senses();
             let requested = limits.wants(*seed, &halves, first, gates);
             for (sense, count) in requested.into_iter().enumerate().filter(|(_, n)| *n > 0) {
-                halves.halves[first + sense].first = wishes.add(first + sense, count);
+                halves.halves[first + sense].first = gather_list.add(first + sense, count);
             }
         }
-        has_room(wishes.points())?;
+        has_room(gather_list.points())?;
         let slots = halves.halves.len() as u32;
         let ([points], gather_ms) =
-            wishes.gather(card.device, kernels::TRACKING, &card.points, slots, [3])?;
+            gather_list.gather(card.device, kernels::TRACKING, &card.points, slots, [3])?;
         let parts = self.backend.install(|| -> Result<_, Error> {
             halves.points = card.device.download_wide(&points)?;
             Ok(join::all(&started, &halves, gates, limits))
         })?;
-        Ok(Found {
+        Ok(DeviceOutput {
             parts,
             kernel_ms: follow_ms + gather_ms,
         })

@@ -127,10 +127,10 @@ impl Lattice {
             let [mx, my, mz, shift] = self.voxel_from_world[axis];
             for lane in 0..LANES {
                 let v = (mx * at.x[lane] + my * at.y[lane]) + (mz * at.z[lane] + shift);
-                let place = self.axes[axis].place(v);
-                cells.in_volume[lane] &= place.in_volume;
-                cells.corner[axis][lane] = place.cell;
-                cells.fraction[axis][lane] = place.t;
+                let position = self.axes[axis].position(v);
+                cells.in_volume[lane] &= position.in_volume;
+                cells.corner[axis][lane] = position.cell;
+                cells.fraction[axis][lane] = position.t;
             }
         }
         cells

@@ -160,7 +160,7 @@ pub fn profile(
         length_mm: (length / n) as f32,
         lines: coarse.len(),
         passed_over,
-        tracks: sums.tracks.iter().map(|t| Track::of(t)).collect(),
+        tracks: sums.tracks.iter().map(|t| Track::from_moments(t)).collect(),
     })
 }
 
@@ -384,7 +384,7 @@ impl Sums {
 }
 
 impl Track {
-    fn of(moments: &[Moments]) -> Self {
+    fn from_moments(moments: &[Moments]) -> Self {
         let sd = |m: &Moments| match m.n > 1.0 {
             true => (m.squares / (m.n - 1.0)).sqrt(),
             false => 0.0,

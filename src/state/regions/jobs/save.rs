@@ -32,7 +32,7 @@ pub struct SaveMasks {
 impl SaveLabels {
     /// Where names and colours are written.
     pub fn table(path: &Path) -> PathBuf {
-        io::label_table::beside(path)
+        io::label_table::table_path(path)
     }
 
     /// Number of each region, and a note about them. Regions keep their own numbers if these differ, and the others

@@ -6,7 +6,7 @@ use crate::solvers::geodesic::{self, Cut};
 use crate::solvers::{commit, curves, level_set, pathway, tensor_fit};
 use crate::state::document::{Document, Layer, LayerId};
 use crate::state::filter::{Times, Weighed};
-use crate::state::recipe::MediumRecipe;
+use crate::state::recipe::RayMetricParams;
 use crate::state::segment::Start;
 use crate::state::sessions::unsaved::{absent, same_start, turned};
 use crate::state::track::whole_brain::WholeBrain;
@@ -21,7 +21,7 @@ pub(in crate::state) struct Parameters {
     fit_mask: Option<LayerId>,
     track: curves::Params,
     whole_brain: WholeBrain,
-    rays: (MediumRecipe, geodesic::Params, Cut),
+    rays: (RayMetricParams, geodesic::Params, Cut),
     pathways: pathway::Params,
     filter: Filtered,
     segment: Segment,

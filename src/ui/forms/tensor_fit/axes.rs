@@ -80,7 +80,10 @@ fn hint(output: &Output) -> String {
             "As they are: nothing gives longer and more coherent fibres".to_owned()
         }
         Verdict::Better(turn, _) => {
-            format!("Better with {}: click its picture to take it", turn.words())
+            format!(
+                "Better with {}: click its picture to take it",
+                turn.description()
+            )
         }
         Verdict::Undecided => "Undecided: the best are as good as each other".to_owned(),
     }
@@ -141,7 +144,7 @@ fn pictures(ui: &mut Ui, pictures: &Pictures, output: &Arc<Output>, actions: &mu
 }
 
 fn words(rank: usize, candidate: &Candidate) -> String {
-    let turn = candidate.turn.words();
+    let turn = candidate.turn.description();
     let take = if candidate.turn == AxisChange::NONE {
         ""
     } else {

@@ -64,7 +64,7 @@ pub fn check(state: &State) -> Option<Check> {
         None => "Six volumes without gradients: tensors, if you say in which order their components are \
                  and along which axes"
             .to_owned(),
-        Some(layout) => format!("{}: {}", layer.name, layout.words()),
+        Some(layout) => format!("{}: {}", layer.name, layout.description()),
     };
     Some(Check {
         verdict,
@@ -139,7 +139,7 @@ fn hint(output: &Output, now: Option<TensorLayout>) -> String {
         }
         (Some(found), _) => format!(
             "Most likely {}: click its picture to take it",
-            found.words()
+            found.description()
         ),
         (None, _) if output.ranked.is_empty() => {
             "These volumes are tensors in none of the known orders".to_owned()
@@ -197,7 +197,7 @@ fn row(
             Rect::from_min_max(pos2(both.left(), top), pos2(both.right(), top + CAPTION))
         };
         let small = || theme::regular(size::CAPTION);
-        let order = candidate.layout.order.words();
+        let order = candidate.layout.order.components();
         paint::left(painter, caption(0.0), order, small(), ink);
         let axes = match is_now {
             true => format!("{} axes, now", candidate.layout.frame.name()),
@@ -225,7 +225,7 @@ fn words(rank: usize, candidate: &Candidate, is_now: bool) -> String {
     format!(
         "{}. {}: {} of the voxels are positive definite, {} mean length, coherence {}{take}",
         rank + 1,
-        candidate.layout.words(),
+        candidate.layout.description(),
         format::with_unit(&format::fixed(100.0 * candidate.definite, 1), "%"),
         format::with_unit(&format::fixed(candidate.mean_length_mm, 1), "mm"),
         format::fixed(candidate.coherence, 3),

@@ -5,7 +5,7 @@ use crate::data::Grid;
 use std::sync::Arc;
 
 /// A dictionary as lists, in any order; directions are rows of a table that comes with it.
-pub struct Foreign<'a> {
+pub struct ImportedDictionary<'a> {
     pub fibre: &'a [u32],
     pub voxel: &'a [u32],
     pub direction: &'a [u16],
@@ -16,7 +16,7 @@ pub struct Foreign<'a> {
     pub voxels: usize,
 }
 
-impl Foreign<'_> {
+impl ImportedDictionary<'_> {
     /// Lengths are rounded to 2⁻¹⁶ of the longest. Its grid is a row of voxels.
     pub fn dictionary(&self) -> Option<Dictionary> {
         let longest = self.length.iter().copied().fold(0.0, f32::max);

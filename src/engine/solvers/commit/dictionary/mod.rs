@@ -12,7 +12,7 @@ mod imported;
 mod pieces;
 mod slab;
 
-pub use imported::Foreign;
+pub use imported::ImportedDictionary;
 pub use slab::Slab;
 
 use super::directions;

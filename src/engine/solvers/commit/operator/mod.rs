@@ -133,7 +133,7 @@ pub struct Counted {
 }
 
 impl Work {
-    pub fn of(dictionary: &Dictionary, responses: &Responses, samples: &Samples) -> Self {
+    pub fn new(dictionary: &Dictionary, responses: &Responses, samples: &Samples) -> Self {
         Self::counted(&Counted {
             segments: dictionary.segments.len() as f64,
             peaks: dictionary.peak_count() as f64,
@@ -169,7 +169,7 @@ impl Work {
     }
 
     /// The cost of the cheaper way.
-    pub fn least(&self) -> f64 {
+    pub fn min_cost(&self) -> f64 {
         self.factorised.min(self.dense)
     }
 
@@ -237,10 +237,10 @@ impl Operator {
             Some(OperatorKind::Dense { side }) if side < SIDE => COARSE_TOLERANCE,
             _ => TOLERANCE,
         };
-        let mixed = Mixing::of(responses, samples, tolerance);
+        let mixed = Mixing::new(responses, samples, tolerance);
         let (mixing, fewer) = mixed.map_or((None, None), |(m, r)| (Some(m), Some(r)));
         let used = fewer.as_ref().unwrap_or(responses);
-        let way = way.unwrap_or_else(|| Work::of(dictionary, used, samples).cheaper());
+        let way = way.unwrap_or_else(|| Work::new(dictionary, used, samples).cheaper());
         let inner = match way {
             OperatorKind::Factorised => {
                 Inner::Factorised(Factorised::new(dictionary, used, samples))
@@ -278,7 +278,7 @@ impl Operator {
             Precision::Exact => TOLERANCE,
             Precision::Fast => COARSE_TOLERANCE,
         };
-        let mixed = Mixing::of(responses, samples, tolerance);
+        let mixed = Mixing::new(responses, samples, tolerance);
         let cards = MultiDeviceOperator::new(
             dictionary,
             responses,
@@ -309,7 +309,7 @@ impl Operator {
     /// On a table from elsewhere.
     pub fn foreign(dictionary: &Dictionary, table: dense::Table) -> Self {
         let squares = table.mean_squares();
-        let (mixing, table) = Mixing::of_table(table, TOLERANCE);
+        let (mixing, table) = Mixing::from_table(table, TOLERANCE);
         let inner = Inner::Dense(Dense::with_table(dictionary, table));
         let way = OperatorKind::Dense { side: SIDE };
         Self::with(inner, way, mixing, dictionary, &squares)

@@ -25,7 +25,7 @@ const PIECE: usize = 4096;
 
 impl Mixing {
     /// The mixing and the responses that it leaves; `None` where nothing is won.
-    pub fn of(
+    pub fn new(
         responses: &Responses,
         samples: &Samples,
         tolerance: f64,
@@ -36,7 +36,8 @@ impl Mixing {
             each.map(|(atom, at_b0)| product(&atoms[i], flat[i], atom, *at_b0, samples))
                 .collect()
         };
-        let (mixing, factors) = Self::of_products((0..atoms.len()).map(row).collect(), tolerance)?;
+        let (mixing, factors) =
+            Self::from_products((0..atoms.len()).map(row).collect(), tolerance)?;
         let mut fewer = responses.clone();
         let combined = |factors: &Vec<f64>| {
             let mut sum = vec![[0.0; DEGREES]; samples.shells.len()];
@@ -54,15 +55,15 @@ impl Mixing {
     }
 
     /// The ranks of a table, which is left alone where nothing is won.
-    pub fn of_table(table: Table, tolerance: f64) -> (Option<Self>, Table) {
-        match Self::of_products(table.products(), tolerance) {
+    pub fn from_table(table: Table, tolerance: f64) -> (Option<Self>, Table) {
+        match Self::from_products(table.products(), tolerance) {
             Some((mixing, factors)) => (Some(mixing), table.combined(&factors)),
             None => (None, table),
         }
     }
 
     /// With the factors of all atoms in each of the fewer.
-    fn of_products(gram: Vec<Vec<f64>>, tolerance: f64) -> Option<(Self, Vec<Vec<f64>>)> {
+    fn from_products(gram: Vec<Vec<f64>>, tolerance: f64) -> Option<(Self, Vec<Vec<f64>>)> {
         let atoms = gram.len();
         let (values, vectors) = eigen(gram);
         let mut order: Vec<usize> = (0..atoms).collect();

@@ -37,7 +37,7 @@ pub fn reason(number: u32) -> StopReason {
 
 #[derive(Clone, Copy, Pod, Zeroable)]
 #[repr(C)]
-struct Wanted {
+struct CurveRange {
     slot: u32,
     count: u32,
     /// Where its first point goes, and from one to the next: 1 or, backwards, -1.
@@ -45,21 +45,21 @@ struct Wanted {
     step: i32,
 }
 // SAFETY: plain numbers, as the kernels declare them.
-unsafe impl DeviceRepr for Wanted {}
+unsafe impl DeviceRepr for CurveRange {}
 
 /// Curves whose points are to come back, one after the other.
 #[derive(Default)]
-pub struct Wishes {
-    wanted: Vec<Wanted>,
+pub struct GatherList {
+    curves: Vec<CurveRange>,
     points: u64,
 }
 
-impl Wishes {
+impl GatherList {
     /// The first `count` points of the curve in a slot; the place of the first among those that come.
     pub fn add(&mut self, slot: usize, count: u32) -> usize {
         let first = self.leave(count);
         if count > 0 {
-            self.wanted.push(Wanted {
+            self.curves.push(CurveRange {
                 slot: slot as u32,
                 count,
                 first: first as u32,
@@ -73,7 +73,7 @@ impl Wishes {
     pub fn add_backwards(&mut self, slot: usize, count: u32) {
         let first = self.leave(count);
         if count > 0 {
-            self.wanted.push(Wanted {
+            self.curves.push(CurveRange {
                 slot: slot as u32,
                 count,
                 first: (first + count as usize - 1) as u32,
@@ -124,8 +124,8 @@ impl Wishes {
         if self.points == 0 {
             return Ok((buffers, 0.0));
         }
-        let list = device.upload(&self.wanted)?;
-        let curves = self.wanted.len() as u32;
+        let list = device.upload(&self.curves)?;
+        let curves = self.curves.len() as u32;
         let kernel = device.kernel(file, &format!("{}_gather", file.stem))?;
         let launch = LaunchConfig {
             grid_dim: (curves.div_ceil(CURVES_PER_BLOCK), 1, 1),

@@ -2,7 +2,7 @@
 
 use super::super::readers::Readers;
 use super::super::weights::Offset;
-use super::{LocalSolver, Prepared, Source};
+use super::{CostSource, LocalSolver, Prepared};
 use crate::compute::{Cancelled, Control};
 use crate::solvers::metric::{Metric, matrix};
 use std::collections::HashMap;
@@ -224,7 +224,7 @@ impl Bricks {
     }
 
     /// The seeds, and the bricks that can read one.
-    pub fn start(&self, sources: &[Arc<Source>]) -> Start {
+    pub fn start(&self, sources: &[Arc<CostSource>]) -> Start {
         let count = self.headers.len() as u32 - 1;
         let mut start = Start {
             cells: Vec::new(),

@@ -6,7 +6,7 @@ use crate::compute::cuda::Device;
 use crate::compute::{Backend, kernels};
 use crate::solvers::Error;
 use crate::solvers::curves::collect::{CurvePart, JoinedCurves};
-use crate::solvers::curves::cuda::{Wishes, launch, reason};
+use crate::solvers::curves::cuda::{GatherList, launch, reason};
 use crate::solvers::curves::half_queue::PENDING;
 use crate::solvers::geodesic::half_ray::RayHalf;
 use crate::solvers::geodesic::join::{self, Ends};
@@ -49,7 +49,7 @@ impl Summary {
 /// Rays whose points are to come back, one after the other.
 #[derive(Default)]
 struct Wanted {
-    wishes: Wishes,
+    gather_list: GatherList,
     seeds: Vec<AtSeed>,
 }
 
@@ -63,9 +63,9 @@ struct AtSeed {
 impl Wanted {
     fn add(&mut self, ends: &Ends, point: [f32; 3]) {
         let Ends { head, tail, .. } = ends;
-        self.wishes.add_backwards(head.first, head.count);
-        let place = self.wishes.leave(1);
-        self.wishes.add(tail.first, tail.count);
+        self.gather_list.add_backwards(head.first, head.count);
+        let place = self.gather_list.leave(1);
+        self.gather_list.add(tail.first, tail.count);
         let neighbour = if tail.count > 0 { place + 1 } else { place - 1 };
         self.seeds.push(AtSeed {
             place,
@@ -86,7 +86,7 @@ impl Wanted {
     ) -> Result<f64, Error> {
         let file = kernels::GEODESIC;
         let ([kept, measures], ms) =
-            self.wishes
+            self.gather_list
                 .gather(device, file, points, slots as u32, [3, 1])?;
         backend.install(|| -> Result<(), Error> {
             lines.points = device.download_wide(&kept)?;
@@ -122,7 +122,7 @@ impl Job<'_> {
         let pending = |&i: &u32| halves[i as usize].reason == PENDING;
         let active: Vec<u32> = (0..halves.len() as u32).filter(pending).collect();
         let follow_ms = self.follow(device, card, range.clone(), &active, &mut halves, points)?;
-        let rules = join::Rules::new(self.gates, &self.params.walk);
+        let rules = join::JoinRules::new(self.gates, &self.params.walk);
         let mut joined = JoinedCurves::new(self.gates);
         let [mut kept, mut missed] = [Wanted::default(), Wanted::default()];
         let seeds = &self.rays.seeds[range];
@@ -132,7 +132,7 @@ impl Job<'_> {
                 requested.add(&ends, *at);
             }
         }
-        let all = kept.wishes.points() + missed.wishes.points();
+        let all = kept.gather_list.points() + missed.gather_list.points();
         self.room.has(self.seeds_in(seeds.len()), all)?;
         let mut gather_ms = 0.0;
         for (requested, lines) in [(&kept, &mut joined.kept), (&missed, &mut joined.missed)] {

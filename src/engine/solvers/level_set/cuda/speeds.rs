@@ -1,6 +1,6 @@
 //! Speeds on the card: of all bricks, whatever the surface is.
 
-use super::tables::{Rules, State, pointer};
+use super::tables::{KernelRules, State, pointer};
 use super::{Engine, LESS, WHAT};
 use crate::solvers::Error;
 use crate::solvers::level_set::speed::{PLANES, Speeds};
@@ -31,7 +31,7 @@ impl Engine {
         let params = &speeds.params;
         self.mode = params.mode;
         let (low, high) = speeds.inputs.bounds();
-        self.rules = Rules {
+        self.rules = KernelRules {
             dt,
             curvature: params.smoothness,
             rescaling: params.rescaling,

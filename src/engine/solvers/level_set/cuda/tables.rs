@@ -16,7 +16,7 @@ const NONE: u32 = u32::MAX;
 /// As Rules in kernels/fronts.cuh.
 #[derive(Clone, Copy, Pod, Zeroable, Debug)]
 #[repr(C)]
-pub struct Rules {
+pub struct KernelRules {
     pub dt: f32,
     pub curvature: f32,
     pub rescaling: f32,
@@ -35,9 +35,9 @@ pub struct Rules {
     pub voxels: i64,
     pub total: i64,
 }
-const _: () = assert!(size_of::<Rules>() == 192);
+const _: () = assert!(size_of::<KernelRules>() == 192);
 // SAFETY: plain numbers, as the kernel declares them.
-unsafe impl DeviceRepr for Rules {}
+unsafe impl DeviceRepr for KernelRules {}
 
 /// As State in kernels/bricks.cuh.
 #[derive(Clone, Copy, Pod, Zeroable, Debug)]
@@ -110,7 +110,7 @@ pub fn pointer<T>(buffer: &CudaSlice<T>, stream: &CudaStream) -> u64 {
     buffer.device_ptr(stream).0
 }
 
-impl Rules {
+impl KernelRules {
     pub fn new(stencil: &Stencil) -> Self {
         let mut rules = Self::zeroed();
         rules.clamp = stencil.clamp;
@@ -127,7 +127,7 @@ impl Rules {
 }
 
 pub struct Buffers {
-    pub rules: CudaSlice<Rules>,
+    pub rules: CudaSlice<KernelRules>,
     pub state: CudaSlice<State>,
     pub pages: [CudaSlice<f32>; 2],
     pub page_of: CudaSlice<i32>,

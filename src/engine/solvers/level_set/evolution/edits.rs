@@ -56,7 +56,7 @@ impl Evolution {
                 self.speeds = before;
                 return Err(error);
             }
-            self.alarm.steered();
+            self.leak_detector.steered();
             if moved {
                 self.number = number;
                 self.note(ScriptEvent::Inputs(number));
@@ -104,7 +104,8 @@ impl Evolution {
             adopted
         })?;
         let contact = backend.install(|| self.contact(&field));
-        self.alarm.edited(census.inside, sphere.add, contact);
+        self.leak_detector
+            .edited(census.inside, sphere.add, contact);
         self.note(ScriptEvent::Sphere(*sphere));
         Ok(())
     }
@@ -132,10 +133,10 @@ impl Evolution {
     }
 
     /// Lets the surface go on after a leak: what it touches now is allowed. The next leak pauses it again.
-    pub fn let_leak(&mut self, backend: &Backend) -> Result<(), Error> {
+    pub fn continue_past_leak(&mut self, backend: &Backend) -> Result<(), Error> {
         let field = self.field()?;
         let contact = backend.install(|| self.contact(&field));
-        self.alarm.allow(contact);
+        self.leak_detector.allow(contact);
         Ok(())
     }
 }

@@ -1,6 +1,6 @@
 //! The way back, and runs again.
 
-use super::{Alarm, Evolution, Field, History};
+use super::{Evolution, Field, History, LeakDetector};
 use crate::compute::{Backend, Control};
 use crate::solvers::Error;
 use crate::solvers::level_set::run_history::{Ended, Event, RunHistory, ScriptEvent};
@@ -19,13 +19,13 @@ struct Before {
     inside: Vec<u64>,
     sum: i64,
     history: History,
-    alarm: Alarm,
+    leak_detector: LeakDetector,
     looks: Vec<(u64, Field)>,
     watched: bool,
 }
 
 impl Before {
-    fn of(run: &mut Evolution) -> Result<Self, Error> {
+    fn new(run: &mut Evolution) -> Result<Self, Error> {
         Ok(Self {
             field: run.field()?,
             inputs: run.inputs.clone(),
@@ -36,7 +36,7 @@ impl Before {
             inside: run.inside.clone(),
             sum: run.sum,
             history: run.history.clone(),
-            alarm: run.alarm.clone(),
+            leak_detector: run.leak_detector.clone(),
             // They are not looked at on the way.
             looks: std::mem::take(&mut run.looks),
             watched: run.watched,
@@ -55,7 +55,7 @@ impl Before {
             inside,
             sum,
             history,
-            alarm,
+            leak_detector,
             looks,
             watched,
         } = self;
@@ -65,7 +65,7 @@ impl Before {
         (run.time, run.inside) = (time, inside);
         (run.history, run.watched) = (history, watched);
         backend.install(|| run.adopt(&field, last, sum, backend))?;
-        (run.alarm, run.looks) = (alarm, looks);
+        (run.leak_detector, run.looks) = (leak_detector, looks);
         Ok(())
     }
 }
@@ -85,7 +85,7 @@ impl Evolution {
         backend: &Backend,
         control: &Control,
     ) -> Result<(), Error> {
-        let before = Before::of(self)?;
+        let before = Before::new(self)?;
         self.watched = false;
         let gone = self.gone_back(step, with_changes, backend, control);
         match &gone {
@@ -119,7 +119,7 @@ impl Evolution {
             self.speeds = Arc::new(Speeds::new(inputs, &params, &self.stencil, &spheres));
             self.adopt(&field, state.inside, state.sum, backend)?;
             let contact = self.contact(&field);
-            self.alarm = Alarm::replayed(&self.inside, &self.script.events, contact);
+            self.leak_detector = LeakDetector::replayed(&self.inside, &self.script.events, contact);
             Ok::<_, Error>(())
         })?;
         self.follow(&ahead, step, backend, control)?;
@@ -173,7 +173,7 @@ impl Evolution {
                 other => return Ok(other),
             }
         }
-        self.alarm.passes();
+        self.leak_detector.passes();
         Ok(Ended::Steps)
     }
 

@@ -4,11 +4,16 @@ use crate::compute::{Cancelled, Control};
 use crate::data::Grid;
 
 /// A voxel with its index.
-type Place = (usize, [usize; 3]);
+type IndexedVoxel = (usize, [usize; 3]);
 
 /// Visits all voxels that `open` holds and that face-neighbours connect to those on the stack;
 /// closes them in `open`.
-fn flood(open: &mut [bool], stack: &mut Vec<Place>, grid: &Grid, mut visit: impl FnMut(usize)) {
+fn flood(
+    open: &mut [bool],
+    stack: &mut Vec<IndexedVoxel>,
+    grid: &Grid,
+    mut visit: impl FnMut(usize),
+) {
     let strides = [1, grid.shape[0], grid.shape[0] * grid.shape[1]];
     while let Some((index, voxel)) = stack.pop() {
         visit(index);

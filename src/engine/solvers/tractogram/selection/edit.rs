@@ -24,8 +24,8 @@ pub struct Runs {
     /// First and number, ascending.
     pub runs: Vec<[u64; 2]>,
     /// The command that chooses the same, where they were chosen by rules.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub said: Option<SelectionOptions>,
+    #[serde(rename = "said", default, skip_serializing_if = "Option::is_none")]
+    pub selection_options: Option<SelectionOptions>,
 }
 
 /// What chooses streamlines on the command line.
@@ -49,7 +49,7 @@ impl Runs {
         Self {
             of: marks.len() as u64,
             runs,
-            said: None,
+            selection_options: None,
         }
     }
 

@@ -1,6 +1,6 @@
 //! Whether streamlines meet regions.
 
-use super::Reason;
+use super::RejectReason;
 use crate::data::bounding_chunks::Bounds;
 use crate::data::{Region, Role, Tractogram};
 use crate::solvers::curves::regions::Solid;
@@ -10,7 +10,7 @@ use glam::{DVec3, Vec3};
 /// file, leave its last point on either side. So far beyond it a region is still met, mm.
 const CUT_MM: f64 = 1e-3;
 
-struct Place<'a> {
+struct BoundedRegion<'a> {
     solid: Solid<'a>,
     /// Around it, rounded outwards.
     bounds: Bounds,
@@ -18,17 +18,17 @@ struct Place<'a> {
 
 /// Regions by what they ask for.
 pub(super) struct Meeting<'a> {
-    exclude: Vec<Place<'a>>,
-    include: Vec<Place<'a>>,
-    targets: Vec<Place<'a>>,
-    masks: Vec<Place<'a>>,
+    exclude: Vec<BoundedRegion<'a>>,
+    include: Vec<BoundedRegion<'a>>,
+    targets: Vec<BoundedRegion<'a>>,
+    masks: Vec<BoundedRegion<'a>>,
 }
 
 fn world(point: [f32; 3]) -> DVec3 {
     Vec3::from(point).as_dvec3()
 }
 
-impl<'a> Place<'a> {
+impl<'a> BoundedRegion<'a> {
     fn new(region: &'a Region) -> Self {
         let solid = Solid::new(&region.shape);
         let (low, high) = solid.bounds();
@@ -101,7 +101,7 @@ impl<'a> Meeting<'a> {
     pub(super) fn new(regions: &'a [Region]) -> Self {
         let of = |role: Role| {
             let requested = regions.iter().filter(move |r| r.role == role);
-            requested.map(Place::new).collect()
+            requested.map(BoundedRegion::new).collect()
         };
         Self {
             exclude: of(Role::Exclude),
@@ -117,23 +117,23 @@ impl<'a> Meeting<'a> {
         tractogram: &Tractogram,
         line: usize,
         by_ends: bool,
-    ) -> Option<Reason> {
-        let meets = |place: &Place| match by_ends {
-            true => place.holds_end_of(tractogram, line),
+    ) -> Option<RejectReason> {
+        let meets = |region: &BoundedRegion| match by_ends {
+            true => region.holds_end_of(tractogram, line),
             false => {
-                place.is_met_by(tractogram, line)
-                    || place.is_reached_by(tractogram.streamline(line))
+                region.is_met_by(tractogram, line)
+                    || region.is_reached_by(tractogram.streamline(line))
             }
         };
         let inside = |point: &[f32; 3]| self.masks.iter().any(|m| m.holds(*point));
         if self.exclude.iter().any(|p| p.is_met_by(tractogram, line)) {
-            Some(Reason::TouchedExclude)
+            Some(RejectReason::TouchedExclude)
         } else if !self.include.iter().all(meets) {
-            Some(Reason::MissedInclude)
+            Some(RejectReason::MissedInclude)
         } else if !self.targets.is_empty() && !self.targets.iter().any(meets) {
-            Some(Reason::MissedTargets)
+            Some(RejectReason::MissedTargets)
         } else if !self.masks.is_empty() && !tractogram.streamline(line).iter().all(inside) {
-            Some(Reason::LeftMask)
+            Some(RejectReason::LeftMask)
         } else {
             None
         }

@@ -82,7 +82,7 @@ pub struct Given {
 /// Why a streamline is not kept.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[repr(usize)]
-pub enum Reason {
+pub enum RejectReason {
     Group,
     Value,
     Stop,
@@ -96,7 +96,7 @@ pub enum Reason {
     Chance,
 }
 
-impl Reason {
+impl RejectReason {
     pub const ALL: [Self; 9] = [
         Self::Group,
         Self::Value,
@@ -110,7 +110,7 @@ impl Reason {
     ];
 
     /// After a number: `561 missed an include region`.
-    pub fn words(self) -> &'static str {
+    pub fn clause(self) -> &'static str {
         match self {
             Self::Group => "are not in the group",
             Self::Value => "have values beyond the limits",
@@ -131,7 +131,7 @@ pub struct Selection {
     /// One for each streamline.
     pub marks: Vec<bool>,
     /// How many are not, by [`Reason`].
-    pub dropped: [u64; Reason::ALL.len()],
+    pub dropped: [u64; RejectReason::ALL.len()],
 }
 
 impl Selection {
@@ -174,7 +174,7 @@ pub fn select(
     }
     let members = rules.group.as_ref().map(|name| members(tractogram, name));
     let members = members.transpose()?;
-    memory::claim_for::<Option<Reason>>("The selection", tractogram.len(), 3)?;
+    memory::claim_for::<Option<RejectReason>>("The selection", tractogram.len(), 3)?;
     let met = Meeting::new(&rules.regions);
     if !rules.regions.is_empty() {
         backend.install(|| pieces(tractogram));
@@ -182,7 +182,7 @@ pub fn select(
     let images: Vec<_> = rules.images.iter().map(OnImage::passes).collect();
     control.begin("Selecting streamlines", tractogram.len() as u64);
     let chunks = tractogram.len().div_ceil(CHUNK);
-    let judged: Result<Vec<Vec<Option<Reason>>>, Cancelled> = backend.install(|| {
+    let judged: Result<Vec<Vec<Option<RejectReason>>>, Cancelled> = backend.install(|| {
         (0..chunks)
             .into_par_iter()
             .map(|chunk| {
@@ -190,7 +190,7 @@ pub fn select(
                 let lines = chunk * CHUNK..((chunk + 1) * CHUNK).min(tractogram.len());
                 let count = lines.len() as u64;
                 let one = |i: usize| match &members {
-                    Some(members) if !members[i] => Some(Reason::Group),
+                    Some(members) if !members[i] => Some(RejectReason::Group),
                     _ => judge(tractogram, rules, &images, i)
                         .or_else(|| met.judge(tractogram, i, rules.by_ends)),
                 };
@@ -204,7 +204,7 @@ pub fn select(
     if rules.invert {
         for verdict in &mut judged {
             *verdict = match verdict {
-                None => Some(Reason::Inverted),
+                None => Some(RejectReason::Inverted),
                 Some(_) => None,
             };
         }
@@ -212,7 +212,7 @@ pub fn select(
     if let Some((most, seed)) = rules.at_most {
         leave(&mut judged, most, seed);
     }
-    let mut dropped = [0; Reason::ALL.len()];
+    let mut dropped = [0; RejectReason::ALL.len()];
     for reason in judged.iter().flatten() {
         dropped[*reason as usize] += 1;
     }
@@ -259,7 +259,7 @@ fn judge(
     rules: &SelectionRules,
     images: &[impl Fn(&[[f32; 3]]) -> bool],
     line: usize,
-) -> Option<Reason> {
+) -> Option<RejectReason> {
     // NaN is within no limits.
     let within = |w: &Within| {
         let value = value(tractogram, &w.name, line);
@@ -267,22 +267,22 @@ fn judge(
     };
     let given = |g: &Given| g.low <= g.values[line] && g.values[line] <= g.high;
     if !(rules.values.iter().all(within) && rules.given.iter().all(given)) {
-        return Some(Reason::Value);
+        return Some(RejectReason::Value);
     }
     if rules
         .stop
         .is_some_and(|stop| !values::stopped(tractogram, line, stop))
     {
-        return Some(Reason::Stop);
+        return Some(RejectReason::Stop);
     }
     // Last, since every point is looked at.
     let points = tractogram.streamline(line);
     let passes = images.iter().all(|passes| passes(points));
-    (!passes).then_some(Reason::Value)
+    (!passes).then_some(RejectReason::Value)
 }
 
 /// Leaves `most` of those kept: each draws a number of its own, and the lowest stay.
-fn leave(judged: &mut [Option<Reason>], most: usize, seed: u64) {
+fn leave(judged: &mut [Option<RejectReason>], most: usize, seed: u64) {
     let kept = (0..judged.len()).filter(|&i| judged[i].is_none());
     let mut drawn: Vec<(f64, usize)> = kept
         .map(|i| (Stream::new(seed, i as u64).uniform(), i))
@@ -292,6 +292,6 @@ fn leave(judged: &mut [Option<Reason>], most: usize, seed: u64) {
     }
     drawn.select_nth_unstable_by(most, |a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
     for (_, line) in &drawn[most..] {
-        judged[*line] = Some(Reason::Chance);
+        judged[*line] = Some(RejectReason::Chance);
     }
 }

@@ -82,7 +82,7 @@ impl Dense {
         let (rows, number) = numbered(used);
         let peaks = (0..dictionary.voxels.len()).flat_map(|v| dictionary.peaks_in(v));
         let (peak_rows, peak_number) = numbered(peaks.map(|c| coarse[usize::from(*c)]));
-        let table = Table::of(responses, samples, &rows, &peak_rows, side);
+        let table = Table::new(responses, samples, &rows, &peak_rows, side);
         let renumber = |code: u16| number[usize::from(coarse[usize::from(code)])];
         let renumber_peak = |code: u16| peak_number[usize::from(coarse[usize::from(code)])];
         Self::make(dictionary, table, renumber, renumber_peak)

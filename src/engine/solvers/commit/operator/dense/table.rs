@@ -74,7 +74,7 @@ impl Table {
     }
 
     /// At the middles of these of `side` cells.
-    pub fn of(
+    pub fn new(
         responses: &Responses,
         samples: &Samples,
         directions: &[u16],
