@@ -41,7 +41,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 const KERNELS: KernelFile = kernels::COMMIT;
 const WHAT: &str = "fitting weights";
-/// What is computed and what would take less memory, for errors.
+/// The computation and a way to save memory, for errors.
 const JOB: &str = "fitting weights to that many streamlines";
 const LESS: &str = "take every second streamline, or a mask";
 /// Numbers per shell and voxel, and sums per column and voxel, as in the kernels.

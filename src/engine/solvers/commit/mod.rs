@@ -1,4 +1,4 @@
-//! Which streamlines explain the measured diffusion signal, and by how much (COMMIT: Daducci et al. 2015,
+//! Fits one weight per streamline to the measured diffusion signal (COMMIT: Daducci et al. 2015,
 //! IEEE Trans Med Imaging 34:246; on a graphics card: Hernandez-Fernandez 2018).
 //!
 //! *Model.* The signal of voxel v in volume s is the sum of the contributions of its streamlines, of the water around

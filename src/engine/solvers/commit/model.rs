@@ -157,7 +157,7 @@ impl Model {
         Ok(())
     }
 
-    /// What part of the model the scan does not determine, as a clause.
+    /// The part of the model that the scan does not determine, as a clause.
     pub fn undetermined(&self, samples: &Samples) -> Option<String> {
         let one = (!self.free.is_empty() && samples.shells.len() == 1).then(|| &samples.shells[0]);
         one.map(|shell| {

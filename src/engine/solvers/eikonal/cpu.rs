@@ -355,7 +355,7 @@ impl Kernel for Visit<'_> {
                     continue;
                 }
                 done.rows |= 1 << (y - 1 + ny * (z - 1));
-                // Which of the positions before, here and after along an axis can be affected.
+                // Whether the positions before, here and after along an axis can be affected.
                 let reach = |low: bool, high: bool| [low, true, high];
                 let x = reach(bits >> 1 & 1 == 1, bits >> 8 & 1 == 1);
                 let (yy, zz) = (reach(y == 1, y == ny), reach(z == 1, z == nz));

@@ -31,7 +31,7 @@ use cudarc::driver::{
 use std::sync::Arc;
 
 const WHAT: &str = "spreading costs";
-/// What is computed and what would take less memory, for errors.
+/// The computation and a way to save memory, for errors.
 const JOB: &str = "solving for cost fields of that size";
 const LESS: &str = "choose a smaller mask";
 /// Threads of a block that owns bricks, as in kernels/eikonal.cu, and of a block of any other kernel.

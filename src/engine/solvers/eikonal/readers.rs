@@ -1,4 +1,4 @@
-//! Which bricks read others through long offsets.
+//! Bricks that read others through long offsets.
 
 /// For each brick the bricks that read some of it, with one bit for each part (a row, a cell) that they read.
 pub struct Readers(Vec<Vec<(u32, u64)>>);

@@ -361,7 +361,7 @@ impl<const F: bool> Godunov<F> {
         }
     }
 
-    /// As [`HopfLax::octant`].
+    /// The same as [`HopfLax::octant`].
     #[inline(always)]
     pub fn octant(&self, stencil: &Stencil<'_>, [x, y, z]: [isize; 3], mut best: V<F>) -> V<F> {
         let [u0, u1, u2] = [stencil.load(x), stencil.load(y), stencil.load(z)];

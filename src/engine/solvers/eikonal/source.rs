@@ -22,7 +22,7 @@ pub struct CostSource {
     pub name: String,
     /// Places with value 0, ascending.
     pub zero: Vec<u32>,
-    /// Those places and the ball, by place.
+    /// These places and the ball, by place.
     pub seeds: Vec<Seed>,
 }
 

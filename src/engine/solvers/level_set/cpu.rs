@@ -17,7 +17,7 @@ use std::sync::Arc;
 const NONE: u32 = u32::MAX;
 /// Passes for which an unused brick keeps its page, so that pages are not allocated and freed repeatedly.
 const LINGER: u32 = 8;
-/// What a pass computes for every voxel.
+/// The computation of a pass for every voxel.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Pass {
     Step,

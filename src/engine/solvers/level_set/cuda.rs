@@ -83,7 +83,7 @@ pub struct Engine {
     /// Addresses of the two copies of the pages.
     copies: [u64; 2],
     mode: Mode,
-    /// Which copy of the pages holds φ.
+    /// Index of the copy of the pages that holds φ.
     now: usize,
     shape: Shape,
     /// Number of passes up to which pages have been requested.

@@ -54,7 +54,7 @@ pub struct Evolution {
     stencil: Stencil,
     speeds: Arc<Speeds>,
     script: RunHistory,
-    /// What all fields of this run share, without values.
+    /// A field without values: the part that all fields of this run share.
     like: Field,
     engine: Engine,
     dt: f32,
@@ -62,7 +62,7 @@ pub struct Evolution {
     /// Voxels inside after each step.
     inside: Vec<u64>,
     sum: i64,
-    /// Of the whole image: the sum of the grey values in quanta, and the number of voxels that have one.
+    /// The sum of the grey values of the whole image in quanta, and the number of voxels that have one.
     all: (i64, u64),
     history: History,
     leak_detector: LeakDetector,
@@ -388,7 +388,7 @@ impl Evolution {
         Ok(back || (moved.len() as u64 == LOOKS && creep(&moved) < STILL))
     }
 
-    /// What a surface touches; a target within the background is meant to reach it. Needs the backend's threads
+    /// The contact of a surface; a target within the background is meant to reach it. Needs the backend's threads
     /// installed.
     fn contact(&self, field: &Field) -> Contact {
         let inputs = self.inputs();

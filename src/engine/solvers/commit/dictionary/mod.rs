@@ -1,4 +1,4 @@
-//! Which voxels each streamline crosses, over what length and in what direction.
+//! The voxels that each streamline crosses, with lengths and directions.
 //!
 //! Every segment is cut exactly at the faces between voxels ([`crate::solvers::density::Walk`]), on any grid. Pieces
 //! of one streamline in one voxel whose directions differ by at most [`MERGE_DEG`] become one record with the summed

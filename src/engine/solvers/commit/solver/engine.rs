@@ -1,4 +1,4 @@
-//! What the solver requires of the owner of its vectors.
+//! The operations that the solver requires of the owner of its vectors.
 
 use crate::solvers::Error;
 

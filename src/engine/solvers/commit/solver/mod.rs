@@ -129,7 +129,7 @@ pub struct Solution {
     pub ended: Ended,
 }
 
-/// What fits with one operator share.
+/// The part that fits with one operator share.
 #[derive(Clone, Debug)]
 pub struct Metric {
     h: Vec<f32>,

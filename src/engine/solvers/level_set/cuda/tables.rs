@@ -214,7 +214,7 @@ impl Buffers {
             state: device.upload(&[state])?,
             pages: [copy()?, copy()?],
             page_of: device.upload(&table)?,
-            // As if just requested: bricks around the band keep their pages.
+            // This counts as just requested: bricks around the band keep their pages.
             wished: device.upload(&vec![state.step; bricks])?,
             place: device.upload(&place)?,
             neighbours: device.upload(&neighbours)?,

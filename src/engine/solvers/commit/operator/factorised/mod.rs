@@ -202,7 +202,7 @@ impl Factorised {
     }
 }
 
-/// As many steps as the voxel with the most segments needs.
+/// The steps of a group, as many as its voxel with the most segments needs.
 fn steps(dictionary: &Dictionary, group: &[u32]) -> Vec<Step> {
     let voxels = group.iter().filter(|v| **v != NOBODY);
     let of = |v: &u32| dictionary.in_voxel(*v as usize);
