@@ -1,4 +1,4 @@
-//! Whether streamlines meet regions.
+//! Tests whether streamlines meet regions.
 
 use super::RejectReason;
 use crate::data::bounding_chunks::Bounds;
@@ -6,17 +6,17 @@ use crate::data::{Region, Role, Tractogram};
 use crate::solvers::curves::regions::Solid;
 use glam::{DVec3, Vec3};
 
-/// A streamline that was cut where it entered a region ends on its border: single precision, and that of a
-/// file, leave its last point on either side. So far beyond it a region is still met, mm.
+/// A streamline that was cut where it entered a region ends on its border: rounding to single precision, and to that
+/// of a file, puts its last point on either side. A region at most this far beyond counts as met, mm.
 const CUT_MM: f64 = 1e-3;
 
 struct BoundedRegion<'a> {
     solid: Solid<'a>,
-    /// Around it, rounded outwards.
+    /// Bounding box, rounded outwards.
     bounds: Bounds,
 }
 
-/// Regions by what they ask for.
+/// Regions by role.
 pub(super) struct Meeting<'a> {
     exclude: Vec<BoundedRegion<'a>>,
     include: Vec<BoundedRegion<'a>>,
@@ -49,7 +49,7 @@ impl<'a> BoundedRegion<'a> {
         self.bounds.meets(&here) && self.solid.contains(world(point))
     }
 
-    /// Whether a segment meets the region. Segments with a number that is none do not.
+    /// Whether a segment meets the region. Segments with non-finite coordinates do not.
     fn is_met(&self, from: [f32; 3], to: [f32; 3]) -> bool {
         let apart = |a: usize| {
             let (low, high) = (self.bounds.low[a], self.bounds.high[a]);
@@ -71,7 +71,7 @@ impl<'a> BoundedRegion<'a> {
         })
     }
 
-    /// Whether the streamline would enter the region right after its first or its last point.
+    /// Whether the streamline would enter the region immediately beyond its first or its last point.
     fn is_reached_by(&self, points: &[[f32; 3]]) -> bool {
         let ([first, second, ..], [.., before, last]) = (points, points) else {
             return false;
@@ -111,7 +111,7 @@ impl<'a> Meeting<'a> {
         }
     }
 
-    /// Which region's rule a streamline fails first; `None` if it keeps them all.
+    /// The reason of the first region rule that a streamline fails; `None` if it passes all of them.
     pub(super) fn judge(
         &self,
         tractogram: &Tractogram,

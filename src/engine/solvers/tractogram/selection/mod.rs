@@ -1,9 +1,7 @@
-//! Which streamlines of a tractogram are kept: by the regions they meet, by what is known of each, and
-//! by how many there may be.
+//! Selects streamlines of a tractogram: by the regions they meet, by their values, and by number.
 //!
-//! Streamlines meet a region where one of their segments does, not only where a point lies in it: a
-//! tractogram with few points loses none. Regions are closed sets, masks unions of voxel boxes, as in
-//! tracking.
+//! A streamline meets a region if one of its segments does, not only if a point lies in it: a tractogram with few
+//! points loses none. Regions are closed sets, masks unions of voxel boxes, as in tracking.
 
 mod edit;
 mod meeting;
@@ -25,32 +23,32 @@ use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 use values::{unknown, value};
 
-/// What streamlines must be like. A streamline that fails several rules counts for the first of them, in
-/// the order of [`Reason`].
+/// Rules of a selection. A streamline that fails several rules counts for the first of them, in the order of
+/// [`RejectReason`].
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct SelectionRules {
-    /// A group of the tractogram's that they belong to.
+    /// The group to which they must belong.
     pub group: Option<String>,
-    /// By role: through every include region, through no exclude region, through any target, with all
-    /// points in the union of the mask regions. Others play no part.
+    /// By role: through every include region, through no exclude region, through any target, with all points in the
+    /// union of the mask regions. Other roles have no effect.
     pub regions: Vec<Region>,
-    /// Include regions and targets must hold an end of the streamline.
+    /// Include regions and targets must contain an end of the streamline.
     pub by_ends: bool,
     pub values: Vec<Within>,
-    /// Limits of values that are no part of the tractogram.
+    /// Limits of values that are not part of the tractogram.
     pub given: Vec<Given>,
-    /// Limits of images' values along the streamline.
+    /// Limits of image values along the streamline.
     pub images: Vec<OnImage>,
     /// An end stopped for this reason.
     pub stop: Option<StopReason>,
-    /// Keeps just those that the rules above drop.
+    /// Keeps only those that the rules above reject.
     pub invert: bool,
-    /// Of those left this many at random, and what starts the random numbers.
+    /// Largest number kept, chosen at random, and the random seed.
     pub at_most: Option<(usize, u64)>,
 }
 
 impl SelectionRules {
-    /// Whether there is none of them.
+    /// Whether there are no rules.
     pub fn leaves_all(&self) -> bool {
         let limits = (self.values.len(), self.given.len(), self.images.len());
         self.group.is_none()
@@ -62,8 +60,8 @@ impl SelectionRules {
     }
 }
 
-/// Limits of a value per streamline, both allowed. `length` is measured (mm), whatever the tractogram
-/// says; of the values per point the mean counts.
+/// Limits of a value per streamline, inclusive. `length` is measured (mm), whatever the tractogram states; a value
+/// per point is averaged.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct Within {
     pub name: String,
@@ -71,7 +69,7 @@ pub struct Within {
     pub high: f32,
 }
 
-/// Limits of one value for each streamline, both allowed.
+/// Limits of one value per streamline, inclusive.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Given {
     pub values: Arc<[f32]>,
@@ -79,7 +77,7 @@ pub struct Given {
     pub high: f32,
 }
 
-/// Why a streamline is not kept.
+/// The reason why a streamline is rejected.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[repr(usize)]
 pub enum RejectReason {
@@ -90,9 +88,9 @@ pub enum RejectReason {
     MissedInclude,
     MissedTargets,
     LeftMask,
-    /// Passed every rule, where those are wanted that do not.
+    /// Passed every rule of an inverted selection.
     Inverted,
-    /// Too many are left.
+    /// Rejected at random to limit the number.
     Chance,
 }
 
@@ -109,7 +107,7 @@ impl RejectReason {
         Self::Chance,
     ];
 
-    /// After a number: `561 missed an include region`.
+    /// Follows a number: `561 miss an include region`.
     pub fn clause(self) -> &'static str {
         match self {
             Self::Group => "are not in the group",
@@ -125,12 +123,12 @@ impl RejectReason {
     }
 }
 
-/// Which streamlines are kept.
+/// The selected streamlines.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Selection {
-    /// One for each streamline.
+    /// One mark per streamline.
     pub marks: Vec<bool>,
-    /// How many are not, by [`Reason`].
+    /// Number of rejected streamlines, by [`RejectReason`].
     pub dropped: [u64; RejectReason::ALL.len()],
 }
 
@@ -140,10 +138,10 @@ impl Selection {
     }
 }
 
-/// Streamlines looked at between two looks at the control.
+/// Streamlines between two checks for cancellation.
 const CHUNK: usize = 4096;
 
-/// Applies the rules. Fails where a value is named that the tractogram does not have.
+/// Applies the rules. Fails if a named value does not exist in the tractogram.
 pub fn select(
     tractogram: &Tractogram,
     rules: &SelectionRules,
@@ -222,7 +220,7 @@ pub fn select(
     })
 }
 
-/// Boxes around pieces, by all threads.
+/// Computes the bounding boxes of pieces on all threads.
 fn pieces(tractogram: &Tractogram) {
     tractogram.pieces_by(|| {
         BoundingChunks::by(&tractogram.offsets, CHUNK, |parts| {
@@ -232,7 +230,7 @@ fn pieces(tractogram: &Tractogram) {
     });
 }
 
-/// Which streamlines a group holds.
+/// Marks of the members of a group.
 fn members(tractogram: &Tractogram, name: &str) -> Result<Vec<bool>, Error> {
     let Some(group) = tractogram.groups.get(name) else {
         let known: Vec<&str> = tractogram.groups.keys().map(String::as_str).collect();
@@ -253,7 +251,7 @@ fn members(tractogram: &Tractogram, name: &str) -> Result<Vec<bool>, Error> {
     Ok(marks)
 }
 
-/// Which rule a streamline fails first, apart from regions.
+/// The reason of the first rule that a streamline fails, apart from regions.
 fn judge(
     tractogram: &Tractogram,
     rules: &SelectionRules,
@@ -275,13 +273,13 @@ fn judge(
     {
         return Some(RejectReason::Stop);
     }
-    // Last, since every point is looked at.
+    // Tested last, because every point is examined.
     let points = tractogram.streamline(line);
     let passes = images.iter().all(|passes| passes(points));
     (!passes).then_some(RejectReason::Value)
 }
 
-/// Leaves `most` of those kept: each draws a number of its own, and the lowest stay.
+/// Keeps `most` of the remaining ones: each draws a random number, and the lowest are kept.
 fn leave(judged: &mut [Option<RejectReason>], most: usize, seed: u64) {
     let kept = (0..judged.len()).filter(|&i| judged[i].is_none());
     let mut drawn: Vec<(f64, usize)> = kept
