@@ -1,9 +1,9 @@
-//! The best of six numbers by line searches (Powell 1964, Comput J 7:155).
+//! Maximises a function of six numbers by line searches (Powell 1964, Comput J 7:155).
 
 use crate::compute::{Cancelled, Control};
 use glam::{DAffine3, DQuat, DVec3};
 
-/// A rigid move about some point.
+/// A rigid transform about a given centre.
 #[derive(Clone, Copy, PartialEq, Debug, Default)]
 pub struct Rigid {
     /// mm.
@@ -12,7 +12,7 @@ pub struct Rigid {
     pub turn: DVec3,
 }
 
-/// How far the edge of a head is from its middle, mm.
+/// Distance of the edge of a head from its centre, mm.
 const HEAD_MM: f64 = 70.0;
 const SIZE: usize = 6;
 type Point = [f64; SIZE];
@@ -23,7 +23,7 @@ impl Rigid {
         DAffine3::from_translation(centre + self.shift) * turn * DAffine3::from_translation(-centre)
     }
 
-    /// Shifts by so much, and the turn that moves the edge of a head as far.
+    /// A translation of `mm`, and a rotation that moves the edge of a head by as much.
     pub fn unit(mm: f64) -> Self {
         Self {
             shift: DVec3::splat(mm),
@@ -50,16 +50,16 @@ pub struct Searched {
     pub evaluations: usize,
 }
 
-/// The place of the largest value near `from`, where `unit` is a step that shows.
+/// The position of the maximum near `from`; `unit` is a step with a noticeable effect.
 pub fn powell(
     from: Rigid,
     unit: Rigid,
     value: &impl Fn(&Rigid) -> f64,
     control: &Control,
 ) -> Result<Searched, Cancelled> {
-    /// Rounds of all directions.
+    /// Largest number of rounds over all directions.
     const ROUNDS: usize = 12;
-    /// Units that a round has to move for another to follow.
+    /// Another round follows if the last one moved by at least this many units.
     const SETTLED: f64 = 0.02;
     let scale = unit.numbers();
     let mut search = Search {
@@ -90,8 +90,8 @@ pub fn powell(
         if length < SETTLED {
             break;
         }
-        // The whole round's direction takes the place of the one that gained most, where going on in
-        // it still gains (Press et al., Numerical Recipes, section 10.7).
+        // The direction of the whole round replaces the one with the largest gain, if continuing in it still gains
+        // (Press et al., Numerical Recipes, section 10.7).
         let beyond: Point = std::array::from_fn(|i| 2.0 * at[i] - before[i]);
         let further = search.at(&beyond);
         if further > first {
@@ -123,12 +123,12 @@ impl Search<'_> {
         (self.value)(point)
     }
 
-    /// The best place on a line: three places around it, then parabolas through the best three.
+    /// The maximum along a line: brackets it with three points, then fits parabolas through the best three.
     fn line(&mut self, from: Point, value: f64, along: &Point) -> (Point, f64) {
         const STEP: f64 = 0.5;
         const DOUBLINGS: usize = 5;
         const PARABOLAS: usize = 4;
-        /// Units within which a line is not looked at more closely.
+        /// A line is not searched below this resolution, units.
         const CLOSE: f64 = 0.01;
         let point = |t: f64| -> Point { std::array::from_fn(|i| from[i] + t * along[i]) };
         let mut points = vec![(0.0, value)];
@@ -143,7 +143,7 @@ impl Search<'_> {
         for _ in 0..DOUBLINGS {
             let (t, _) = best(&points);
             let outer = points.iter().map(|p| p.0.abs()).fold(0.0, f64::max);
-            // Bracketed: a worse place lies on either side.
+            // Bracketed: a lower value lies on either side.
             if points.iter().any(|p| p.0 < t) && points.iter().any(|p| p.0 > t) {
                 break;
             }
@@ -168,7 +168,7 @@ impl Search<'_> {
             let (num, den) = ((t - a) * p - (t - b) * q, p - q);
             let vertex = t - 0.5 * num / den;
             let inside = vertex > a && vertex < b && (vertex - t).abs() > 1e-3 * (b - a);
-            // Else into the larger part.
+            // Otherwise in the larger part.
             let next = if inside {
                 vertex
             } else if b - t > t - a {
