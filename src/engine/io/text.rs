@@ -1,9 +1,9 @@
-//! Words in the sentences of files.
+//! Text for sentences about files.
 
 pub use crate::data::text::{count, counted};
 
-/// Whether a character does something to the line that shows it: a control character, the end of a line among them,
-/// or one that changes the direction of the text around it, so that a name reads as another one.
+/// Whether a character affects the display of its line: a control character, including line ends, or one that changes
+/// the direction of the surrounding text, so that a name reads like another.
 pub fn is_control(c: char) -> bool {
     let turns = matches!(
         c,
@@ -12,7 +12,7 @@ pub fn is_control(c: char) -> bool {
     turns || c.is_control()
 }
 
-/// Text on one line: control characters, ends of lines among them, are replaced.
+/// Text on one line: control characters, including line ends, are replaced.
 pub fn in_line(text: &str, by: char) -> String {
     let plain = |c: char| if is_control(c) { by } else { c };
     text.chars().map(plain).collect()

@@ -14,10 +14,10 @@ use std::sync::Arc;
 use zip::result::ZipError;
 use zip::{CompressionMethod, ZipArchive};
 
-/// More arrays than a connectome of 128 regions has groups: each takes a search in the archive's directory.
+/// More arrays than the groups of a connectome with 128 regions: each requires a search in the archive's directory.
 const MOST_ARRAYS: usize = 1 << 14;
 
-/// Folders within folders that are looked into: `dpg/group/value.float32` needs two.
+/// Depth of nested folders examined: `dpg/group/value.float32` needs two.
 const DEEPEST: usize = 3;
 
 /// One array, or the header, by its path inside the TRX.
@@ -28,9 +28,9 @@ pub(super) struct Part {
 }
 
 enum Location {
-    /// A range of these.
+    /// A range of these bytes.
     Bytes(Bytes, Range<usize>),
-    /// In this file from here on.
+    /// In this file from this offset on.
     File(PathBuf, u64),
 }
 
@@ -55,8 +55,7 @@ impl Part {
         }
     }
 
-    /// The points that it holds as numbers of this type, little-endian: where they lie if that can be, else as
-    /// float32.
+    /// The points, stored as little-endian numbers of this type: in place if possible, otherwise as float32.
     pub fn points(
         &self,
         number: Type,
@@ -87,7 +86,7 @@ pub(super) fn parts(path: &Path, control: &Control) -> Result<Vec<Part>, Error> 
         parts.sort_by(|a, b| a.name.cmp(&b.name));
         return Ok(parts);
     }
-    // Regular and not compressed: its arrays are read one by one, each when it is asked for.
+    // A regular uncompressed archive: its arrays are read one by one on request.
     let source = Source::open(path, control)?;
     if let Some(bytes) = source.known_bytes() {
         let file = disk::File::open(path).map_err(|e| Error::reading(path, &e))?;
@@ -143,13 +142,13 @@ fn too_many(path: &Path) -> Error {
     )
 }
 
-/// Neither a hidden file nor one that other programs leave about.
+/// Excludes hidden files and files that other programs leave behind.
 fn is_array(name: &str) -> bool {
     let last = name.rsplit('/').next().unwrap_or(name);
     !last.starts_with('.') && last.contains('.')
 }
 
-/// The members of an archive of `length` bytes; `from` says where those are that lie in it as they are.
+/// The members of an archive of `length` bytes; `from` locates those stored without compression.
 fn archive(
     path: &Path,
     reader: impl Read + Seek,
@@ -164,7 +163,7 @@ fn archive(
             ("a whole TRX file", "copy it again"),
         )
     };
-    // A disk that fails is no damage to the archive.
+    // A disk failure is not damage to the archive.
     let unread = |e: ZipError| match e {
         ZipError::Io(e) if e.raw_os_error().is_some() => Error::reading(path, &e),
         e => damaged(&e),
@@ -210,7 +209,7 @@ fn archive(
         };
         match method {
             CompressionMethod::Stored => {
-                // Members that overlap would be read as more than there is.
+                // Overlapping members would be read as more than the file contains.
                 stored += range.len() as u64;
                 if stored > length {
                     return Err(damaged(&"its members overlap"));
@@ -232,7 +231,7 @@ fn archive(
                     path: path.to_owned(),
                     why: format!("{name}: {why}"),
                 };
-                // One more than announced, so that more is seen.
+                // One byte more than announced, to detect a surplus.
                 let read = entry.take(size + 1).read_to_end(&mut content);
                 read.map_err(|e| failed(&e))?;
                 if content.len() as u64 != size {
