@@ -1,11 +1,11 @@
-//! Many values held once: in memory, or in a file that is mapped into it.
+//! Large arrays stored once: in memory, or in a memory-mapped file.
 
 use bytemuck::Pod;
 use std::fmt;
 use std::ops::{Deref, Range};
 use std::sync::Arc;
 
-/// Bytes that stay where they are, such as those of a mapped file.
+/// Bytes with a fixed address, such as those of a mapped file.
 pub type Bytes = Arc<dyn AsRef<[u8]> + Send + Sync>;
 
 /// An immutable array whose clones share it.
@@ -15,13 +15,12 @@ pub struct Shared<T>(Storage<T>);
 #[derive(Clone)]
 enum Storage<T> {
     Owned(Arc<Vec<T>>),
-    /// A part of the bytes that begins on `T`'s alignment and holds a whole number of them.
+    /// A part of the bytes that is aligned for `T` and holds a whole number of values.
     View(Arc<(Bytes, Range<usize>)>),
 }
 
 impl<T: Pod> Shared<T> {
-    /// The values that lie in a range of bytes, in this machine's byte order; `None` where they are
-    /// not aligned, are cut, or lie outside.
+    /// The values in a range of bytes, in native byte order; `None` if they are not aligned, are cut, or lie outside.
     pub fn view(bytes: Bytes, range: Range<usize>) -> Option<Self> {
         let part = (*bytes).as_ref().get(range.clone())?;
         bytemuck::try_cast_slice::<u8, T>(part).ok()?;
@@ -30,7 +29,7 @@ impl<T: Pod> Shared<T> {
 }
 
 impl<T> Shared<T> {
-    /// Whether no clone holds it as well.
+    /// Whether no clone shares it.
     pub fn is_sole(&self) -> bool {
         1 == match &self.0 {
             Storage::Owned(values) => Arc::strong_count(values),
@@ -45,7 +44,7 @@ impl<T: Pod> Deref for Shared<T> {
     fn deref(&self) -> &[T] {
         match &self.0 {
             Storage::Owned(values) => values,
-            // `view` looked at the alignment; the bytes do not move.
+            // `view` has checked the alignment; the bytes do not move.
             Storage::View(view) => {
                 let (bytes, range) = &**view;
                 bytemuck::cast_slice(&(**bytes).as_ref()[range.clone()])
