@@ -1,4 +1,4 @@
-//! What surrounds the brain: skull, scalp, eyes, sinuses, face and neck.
+//! Structures around the brain: skull, scalp, eyes, sinuses, face and neck.
 
 use super::implicit::{Chain, Surface, cone, ellipsoid, ramp};
 use super::tissue::{Layers, Tissue};
@@ -63,7 +63,7 @@ impl Shell {
         self.nose.joined(side, soft, 9.0)
     }
 
-    /// Everything outside the cavity.
+    /// Adds everything outside the cavity.
     pub fn add_tissues(&self, layers: &mut Layers, p: DVec3, cavity: Surface, skin: Surface) {
         let side = v(p.x.abs(), p.y, p.z);
         layers.add_tissue(Tissue::Air, -skin.distance);
@@ -81,7 +81,7 @@ impl Shell {
         }
         let texture = self.texture.value(p);
         let bone = cavity.distance - SKULL_MM - 0.7 * texture * ramp(30.0, 0.0, p.z);
-        // Marrow between two tables of bone, thicker at the top.
+        // Marrow between the two tables of bone, thicker at the top.
         let middle = (cavity.distance - 0.5 * SKULL_MM).abs() - 1.4 - 0.25 * texture;
         layers.add_thin_tissue(Tissue::Marrow, middle.max(bone), ramp(-25.0, 15.0, p.z));
         layers.add_tissue(Tissue::Skull, bone);
