@@ -1,5 +1,5 @@
-//! The cheapest path between two spheres, and what it costs, in the tensors of a made-up head:
-//! `cargo run --release --example pathway_between_spheres`.
+//! The minimal path between two spheres and its cost, in the tensors of a synthetic head: `cargo run --release
+//! --example pathway_between_spheres`.
 
 use arcuate_engine::compute::{Backend, BackendChoice, Control};
 use arcuate_engine::data::region::RegionId;
