@@ -89,7 +89,7 @@ impl AxisChange {
         world * self.matrix() * world.transpose()
     }
 
-    /// As text: `x and y exchanged, z flipped`.
+    /// The text `x and y exchanged, z flipped`.
     pub fn description(self) -> String {
         let exchanged = (0..3).filter(|&i| self.axes[i] != i);
         let exchanged: Vec<&str> = exchanged.map(|i| LETTERS[i]).collect();
@@ -127,7 +127,7 @@ pub fn image_from_fsl(grid: &Grid) -> DMat3 {
     DMat3::from_diagonal(DVec3::new(x, 1.0, 1.0))
 }
 
-/// As a command option: `y,-x,z`.
+/// Prints a command option: `y,-x,z`.
 impl fmt::Display for AxisChange {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let part = |i: usize| {

@@ -113,13 +113,13 @@ impl TensorLayout {
         TensorOrder::ALL.into_iter().flat_map(frames)
     }
 
-    /// As text: `xx xy xz yy yz zz, voxel axes`.
+    /// The text `xx xy xz yy yz zz, voxel axes`.
     pub fn description(self) -> String {
         format!("{}, {} axes", self.order.components(), self.frame.name())
     }
 }
 
-/// As command options: ` --tensor-order fsl --tensor-frame voxel`.
+/// Prints command options: ` --tensor-order fsl --tensor-frame voxel`.
 impl fmt::Display for TensorLayout {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (order, frame) = (self.order.key(), self.frame.key());

@@ -129,7 +129,7 @@ pub fn inherited_table(map: &Path) -> Option<PathBuf> {
             folder
         };
         let names = names_in(folder).unwrap_or_default().into_iter();
-        // Of several, the one with the longest name is the most specific.
+        // The file with the longest name is the most specific.
         let found = names.filter(belongs).max_by_key(|p| p.as_os_str().len());
         if found.is_some() || folder.join("dataset_description.json").is_file() {
             return found;

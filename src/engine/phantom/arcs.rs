@@ -1,7 +1,7 @@
 //! Bundles of circular arcs in a ball, and as many arcs outside all bundles: a tractogram whose false streamlines are
 //! known.
 //!
-//! Half of the arcs lie in 40 bundles (the same curve, displaced at random by a normal distribution of 3 mm), the
+//! Half of the arcs lie in 40 bundles (the same curve, displaced by a normally distributed offset, σ = 3 mm), the
 //! others have their own position, direction and curvature. Steps of 1 mm, 40 to 110 mm long, curvature up to 1/33
 //! mm.
 

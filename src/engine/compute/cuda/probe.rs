@@ -10,7 +10,7 @@ use cudarc::driver::{LaunchConfig, PushKernelArg as _};
 /// Not a multiple of the block size, so that the bounds check is tested, too.
 const COUNT: u32 = 4099;
 
-/// What `kernels/probe.cu` writes at `i`.
+/// The value that `kernels/probe.cu` writes at `i`.
 fn expected(i: u32, salt: u32) -> u32 {
     let value = (i ^ salt).wrapping_mul(0x9E37_79B1);
     let value = value ^ (value >> 15);

@@ -17,7 +17,7 @@ pub struct Transfer {
     pub colours: Colours,
 }
 
-/// As stored in session files.
+/// The form stored in session files.
 #[derive(Deserialize)]
 struct Written {
     points: Vec<(f32, f32)>,
