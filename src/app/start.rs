@@ -162,7 +162,7 @@ fn create(
 
 /// The initial state that the window keeps between frames.
 pub(super) fn memory() -> Memory {
-    Memory::new(thread::beside)
+    Memory::new(thread::spawn_or_run)
 }
 
 impl App {

@@ -286,7 +286,7 @@ fn measure(case: &Case, choice: Choice, backend: &Backend) -> Result<Vec<Value>,
     let started = Instant::now();
     let dictionary = Dictionary::build(&arcs.tractogram, &arcs.grid, &options, &control)?;
     let dictionary_s = started.elapsed().as_secs_f64();
-    let work = Work::of(&dictionary, &responses, &samples);
+    let work = Work::new(&dictionary, &responses, &samples);
     let repeats = if choice.quick { 2 } else { 5 };
     let mut lines = Vec::new();
     for means in Means::all(case, backend) {

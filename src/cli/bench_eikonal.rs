@@ -14,7 +14,9 @@ use crate::data::Grid;
 use crate::data::statistics::quantile;
 use crate::phantom::folded_sheets;
 use crate::solvers::Error;
-use crate::solvers::eikonal::{CostField, LocalSolver, Params, Prepared, Source, simplex, solve};
+use crate::solvers::eikonal::{
+    CostField, CostSource, LocalSolver, Params, Prepared, simplex, solve,
+};
 use crate::solvers::metric::{self, Metric};
 use crate::solvers::pathway::Pathway;
 use glam::{DMat3, DVec3};
@@ -188,7 +190,7 @@ fn drag(
         schedule: None,
     };
     let source =
-        |place: u32| Arc::new(backend.install(|| Source::places(metric, "end", vec![place])));
+        |place: u32| Arc::new(backend.install(|| CostSource::places(metric, "end", vec![place])));
     let place = |end: usize, run: usize| {
         let from = DVec3::from_array(example.sources[end].map(|c| c as f64));
         let voxel = nearest(metric, from + run as f64 * DVec3::new(1.0, 2.0, 0.5));
@@ -207,7 +209,7 @@ fn drag(
     for run in 0..=repeats {
         let places: Vec<u32> = (0..count).map(|k| place(1 - k, run)).collect();
         let start = Instant::now();
-        let sources: Vec<Arc<Source>> = places.into_iter().map(source).collect();
+        let sources: Vec<Arc<CostSource>> = places.into_iter().map(source).collect();
         let fields = solve(&prepared, &sources, &params, backend, &control)?;
         let field_s = start.elapsed().as_secs_f64();
         let kernel_s = fields.first().and_then(|f| f.kernel_s);
@@ -257,9 +259,9 @@ fn measure(
     let prepare_s = start.elapsed().as_secs_f64();
     let source = |v: &[i64; 3]| {
         let place = metric.place_of(*v).unwrap_or(0) as u32;
-        Arc::new(backend.install(|| Source::places(metric, "source", vec![place])))
+        Arc::new(backend.install(|| CostSource::places(metric, "source", vec![place])))
     };
-    let sources: Vec<Arc<Source>> = example.sources.iter().map(source).collect();
+    let sources: Vec<Arc<CostSource>> = example.sources.iter().map(source).collect();
     let params = Params {
         tolerance: 1e-6,
         schedule: None,

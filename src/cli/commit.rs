@@ -8,7 +8,7 @@ use super::options::{
 use super::output::{remark, shown};
 use super::runner::{Failure, Runner};
 use super::track::must_be_streamlines;
-use crate::data::words::counted;
+use crate::data::text::counted;
 use crate::data::{Gradients, Mask, Tractogram, Volume};
 use crate::io::{self, Content, Format, quoted};
 use crate::solvers::commit::cylinder::{Gamma, Timing};

@@ -4,7 +4,7 @@ use super::inputs::{must_be_csv, scalar_image, streamlines};
 use super::options::ReadingOptions;
 use super::output::shown;
 use super::runner::{Failure, Runner};
-use crate::data::words::counted;
+use crate::data::text::counted;
 use crate::state::streamlines::jobs::Among;
 use crate::state::streamlines::jobs::connectome::ComputeConnectome;
 use crate::state::streamlines::jobs::csv::{ConnectomeTable, SaveConnectome};

@@ -4,7 +4,7 @@ use super::options::{DomainOptions, FitOptions, Fitted, Given, make_folder, shap
 use super::output::shown;
 use super::runner::{Failure, Runner};
 use crate::data::region::RegionId;
-use crate::data::words::{agreed, counted, number};
+use crate::data::text::{agreed, counted, number};
 use crate::data::{Mask, Region, Role};
 use crate::jobs::Values;
 use crate::jobs::session::Tensors;

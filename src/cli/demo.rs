@@ -5,7 +5,7 @@ use super::options::make_folder;
 use super::output::{say, shown};
 use super::pictures::Pictures;
 use super::runner::{Failure, Runner};
-use crate::data::words::plural;
+use crate::data::text::plural;
 use crate::data::{Role, Shape};
 use crate::io;
 use crate::phantom::{Head, suggestions};

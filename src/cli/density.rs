@@ -5,9 +5,9 @@ use super::output::{remark, shown};
 use super::runner::{Failure, Runner};
 use crate::compute::Control;
 use crate::data::Tractogram;
-use crate::data::words::{counted, plural};
+use crate::data::text::{counted, plural};
 use crate::io::{self, Format, quoted};
-use crate::solvers::density::{On, Params, Voxels};
+use crate::solvers::density::{DensityGrid, Params, Voxels};
 use crate::state::core::words::took;
 use crate::state::density::jobs::MapDensity;
 use crate::state::files::jobs::SaveVolume;
@@ -46,7 +46,7 @@ pub struct Options {
 }
 
 impl Options {
-    fn on(&self, tractogram: &Tractogram, voxels: Voxels) -> Result<On, Failure> {
+    fn on(&self, tractogram: &Tractogram, voxels: Voxels) -> Result<DensityGrid, Failure> {
         let template = match &self.template {
             Some(path) => {
                 let volume = io::open(path, &Control::new());
@@ -64,9 +64,9 @@ impl Options {
         };
         let own = template.or_else(|| tractogram.grid.clone());
         match (own, voxels.edge_mm) {
-            (Some(grid), None) => Ok(On::Grid(grid)),
-            (Some(grid), Some(mm)) => Ok(On::Within(grid, mm)),
-            (None, Some(mm)) => Ok(On::Around(mm)),
+            (Some(grid), None) => Ok(DensityGrid::Grid(grid)),
+            (Some(grid), Some(mm)) => Ok(DensityGrid::Within(grid, mm)),
+            (None, Some(mm)) => Ok(DensityGrid::Around(mm)),
             (None, None) => Err(Failure::usage(format!(
                 "The streamline file has no grid: name an image with --template or an edge with \
                  --voxel: {}",

@@ -4,7 +4,7 @@ use super::options::{FitOptions, Fitted, make_folder};
 use super::output::shown;
 use super::runner::{Failure, Runner};
 use crate::data::gradients::volume_numbers;
-use crate::data::words::plural;
+use crate::data::text::plural;
 use crate::data::{Mask, Volume};
 use crate::solvers::tensor_fit::FitMap;
 use crate::state::Recipe;

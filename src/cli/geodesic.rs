@@ -5,7 +5,7 @@ use super::output::shown;
 use super::runner::{Failure, Runner};
 use super::track::{self, CurveOptions, OfRays, Tracked, key};
 use crate::data::Role;
-use crate::data::words::{agreed, counted};
+use crate::data::text::{agreed, counted};
 use crate::solvers::geodesic::Rays;
 use crate::state::core::words::{self, count};
 use crate::state::track::jobs::shoot::{RayOutput, ShootRays};

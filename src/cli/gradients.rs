@@ -6,7 +6,7 @@ use super::runner::{Failure, Runner};
 use crate::data::TensorLayout;
 use crate::data::axis_change::AxisChange;
 use crate::io;
-use crate::io::words::counted;
+use crate::io::text::counted;
 use crate::solvers::gradient_check;
 use crate::solvers::gradient_check::Verdict;
 use crate::solvers::tensor_check;
@@ -89,7 +89,7 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
             let turn = options.scan.turn.unwrap_or(AxisChange::NONE);
             let how = match turn == AxisChange::NONE {
                 true => "as they are; --turn changes their axes".to_owned(),
-                false => format!("with {}", turn.words()),
+                false => format!("with {}", turn.description()),
             };
             let text = format!("Gradients {how}\n{}\n{}", files[0], files[1]);
             let value =
@@ -203,7 +203,7 @@ fn check(options: &CheckOptions, runner: &mut Runner) -> Result<(), Failure> {
             c.mean_length_mm,
             c.coherence,
             c.turn.to_string(),
-            c.turn.words()
+            c.turn.description()
         );
     }
     let best = output.ranked.first().map_or(AxisChange::NONE, |c| c.turn);
@@ -224,7 +224,7 @@ fn check(options: &CheckOptions, runner: &mut Runner) -> Result<(), Failure> {
         .iter()
         .map(|c| {
             json!({
-                "turn": c.turn.to_string(), "words": c.turn.words(), "coherence": c.coherence,
+                "turn": c.turn.to_string(), "words": c.turn.description(), "coherence": c.coherence,
                 "mean_length_mm": c.mean_length_mm,
             })
         })

@@ -33,13 +33,13 @@ fn difference(found: &Found) -> String {
 
 fn remedy(missing: &Missing) -> &'static str {
     match missing {
-        Missing::Gone | Missing::LeftOut(_) => "name its folder with --look-in",
+        Missing::Gone | Missing::Rejected(_) => "name its folder with --look-in",
         Missing::Folder => {
             "restore the file in place of the folder, or name its folder with --look-in"
         }
         Missing::Denied => "ask its owner for permission to read it",
-        Missing::Unread(_) => "try again, or name a folder with a copy of it with --look-in",
-        Missing::Beside(_, why) => remedy(why),
+        Missing::Unreadable(_) => "try again, or name a folder with a copy of it with --look-in",
+        Missing::Companion(_, why) => remedy(why),
     }
 }
 

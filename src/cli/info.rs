@@ -4,8 +4,8 @@ use super::options::{ReadingOptions, ScanOptions, TensorOptions};
 use super::output::{error, one_line, remark};
 use super::runner::{Failure, Runner};
 use crate::compute::Control;
+use crate::data::text::counted;
 use crate::data::tractogram::LENGTH;
-use crate::data::words::counted;
 use crate::data::{AffineSource, Gradients, Grid, Tractogram, Volume, VolumeKind};
 use crate::io::bids::{Folder, Kind, Visit};
 use crate::io::image::Overview;
@@ -348,8 +348,8 @@ fn image(
         let _ = writeln!(text, "  values      {}", odd.join(", "));
     }
     if let Some(layout) = volume.tensors {
-        value["tensors"] = json!(layout.words());
-        let _ = writeln!(text, "  tensors     {}", layout.words());
+        value["tensors"] = json!(layout.description());
+        let _ = writeln!(text, "  tensors     {}", layout.description());
     }
     if let Some(labels) = &volume.labels {
         let mut numbers: Vec<u32> = volume.frame(0).iter().map(|v| *v as u32).collect();

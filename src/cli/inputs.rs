@@ -3,7 +3,7 @@
 use super::options::ReadingOptions;
 use super::output::remark;
 use super::runner::{Failure, Runner};
-use crate::data::words::counted;
+use crate::data::text::counted;
 use crate::data::{Tractogram, Volume, VolumeKind};
 use crate::io::Format;
 use crate::state::files::jobs::open::{Loaded, OpenFile, Opened, OpenedFile};

@@ -4,7 +4,7 @@
 //! a terminal.
 
 use super::Failure;
-use crate::io::words::{in_line, is_control};
+use crate::io::text::{in_line, is_control};
 use crate::io::{Remark, plain};
 use crate::state::Severity;
 use clap::Parser as _;

@@ -5,7 +5,7 @@ use super::output::shown;
 use super::runner::{Failure, Runner};
 use crate::compute::{Cancelled, Control, memory};
 use crate::data::labels::Labels;
-use crate::data::words::number;
+use crate::data::text::number;
 use crate::io;
 use crate::jobs::Values;
 use crate::phantom::{Head, PictureOptions, ScanOptions, Shell, oblique_grid, scan_grid};

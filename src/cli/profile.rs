@@ -4,7 +4,7 @@ use super::inputs::{images, must_be_csv, streamlines};
 use super::options::{PassingOptions, ReadingOptions, RegionOptions, whole_from};
 use super::output::shown;
 use super::runner::{Failure, Runner};
-use crate::data::words::counted;
+use crate::data::text::counted;
 use crate::solvers::tractogram::profile::{Along, MOST_NODES, Sense, Start};
 use crate::state::recipe::ShapeSpec;
 use crate::state::streamlines::jobs::Among;

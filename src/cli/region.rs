@@ -3,7 +3,7 @@
 use super::options::{Given, not_reversed, shape, whole};
 use super::output::shown;
 use super::runner::{Failure, Runner};
-use crate::data::words::plural;
+use crate::data::text::plural;
 use crate::data::{Grid, Mask, Shape, Volume, VolumeKind};
 use crate::solvers::region::{Change, Combine, Fill};
 use crate::state::core::colours::CATEGORIES;

@@ -5,7 +5,7 @@ use super::options::{LookOptions, RegionOptions, ScanOptions, TensorOptions, who
 use super::output::shown;
 use super::pictures::Pictures;
 use super::runner::{Failure, Runner};
-use crate::data::words::number;
+use crate::data::text::number;
 use crate::jobs::Ffmpeg;
 use crate::state::Content;
 use crate::state::Convention;

@@ -110,7 +110,7 @@ impl Replayed {
     }
 
     fn words(&self) -> &'static str {
-        self.outcome.map_or("no checksum", Match::words)
+        self.outcome.map_or("no checksum", Match::label)
     }
 
     fn text(&self) -> String {

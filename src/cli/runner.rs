@@ -2,7 +2,7 @@
 
 use super::{Global, output};
 use crate::compute::{Backend, Progress};
-use crate::data::words::count;
+use crate::data::text::count;
 use crate::io;
 use crate::jobs::{AnyJob, Event, Jobs, Outcome, Receive};
 use crate::state::State;

@@ -4,7 +4,7 @@ mod said;
 
 use super::options::{Given, make_folder, noted_volume, shape, whole};
 use super::runner::{Failure, Runner};
-use crate::data::words::counted;
+use crate::data::text::counted;
 use crate::data::{Mask, Shape, Volume, VolumeKind};
 use crate::io;
 use crate::solvers::level_set::{

@@ -7,11 +7,11 @@ use super::options::{
 use super::output::shown;
 use super::runner::{Failure, Runner};
 use super::track::must_be_streamlines;
-use crate::data::words::{counted, plural};
+use crate::data::text::{counted, plural};
 use crate::io::quoted;
 use crate::solvers::curves::StopReason;
 use crate::solvers::tractogram::selection::{
-    OnImage, PointStatistic, Reason, SelectionRules, Within,
+    OnImage, PointStatistic, RejectReason, SelectionRules, Within,
 };
 use crate::state::files::jobs::SaveWithValues;
 use crate::state::recipe::RegionSpec;
@@ -244,11 +244,11 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
         replace: runner.force(),
     };
     let saved = runner.run(request)?.0.converted;
-    let dropped = Reason::ALL.map(|reason| (reason, selection.dropped[reason as usize]));
+    let dropped = RejectReason::ALL.map(|reason| (reason, selection.dropped[reason as usize]));
     let dropped = || dropped.iter().filter(|(_, n)| *n > 0);
     let mut text = format!("{count} of {all} {} kept\n", plural(all, "streamline"));
     for (reason, n) in dropped() {
-        let _ = writeln!(text, "  {n} {}", reason.words());
+        let _ = writeln!(text, "  {n} {}", reason.clause());
     }
     for loss in &saved.losses {
         let _ = writeln!(text, "  left out: {loss}");

@@ -4,7 +4,7 @@ use super::inputs::{images, must_be_csv, streamlines};
 use super::options::ReadingOptions;
 use super::output::{one_line, shown};
 use super::runner::{Failure, Runner};
-use crate::data::words::plural;
+use crate::data::text::plural;
 use crate::state::streamlines::jobs::csv::{Named, SaveTable};
 use crate::state::streamlines::jobs::table::{ComputeValues, Measure, SortRows};
 use serde_json::json;

@@ -3,7 +3,7 @@
 use super::options::{FitOptions, Fitted, Given, RegionOptions, Taken};
 use super::output::shown;
 use super::runner::{Failure, Runner};
-use crate::data::words::counted;
+use crate::data::text::counted;
 use crate::data::{Gradients, Region, Role};
 use crate::io::{Content, Format};
 use crate::jobs::Values;
@@ -213,7 +213,7 @@ pub fn summary(tracked: &Tracked, curves: &str) -> (Value, String) {
         ("too short", SeedOutcome::TooShort),
         ("no start", SeedOutcome::NoStart),
     ];
-    let stops = StopReason::ALL.map(|s| (within_sentence(s.words()), s));
+    let stops = StopReason::ALL.map(|s| (within_sentence(s.label()), s));
     let targets: Vec<_> = tracked
         .regions
         .iter()

@@ -5,7 +5,7 @@ use crate::data::Tractogram;
 use crate::data::tractogram::LENGTH;
 use crate::io::convert::{Converted, check_output, parts, streamlines, with_values};
 use crate::io::scalars::{self, CompanionFile};
-use crate::io::words::counted;
+use crate::io::text::counted;
 use crate::io::{self, Format};
 use std::path::Path;
 

@@ -131,7 +131,7 @@ pub struct DensityMap {
     pub of: Input,
     /// Transform of that layer at the time.
     pub by: DAffine3,
-    pub on: density::On,
+    pub on: density::DensityGrid,
     /// The image that defines the voxels, if the streamlines have no grid.
     pub template: Option<PathBuf>,
     pub params: density::Params,

@@ -1,19 +1,21 @@
 //! A paragraph for the methods section of a paper: the processing, with its numbers and citations.
 
 use super::document::FitMask;
-use crate::data::words::counted;
-use crate::data::{Region, Role};
+use crate::data::Region;
+use crate::data::Role;
+use crate::data::text::counted;
 use crate::solvers::curves::{Integrator, Interpolation, Match, Seeding};
 use crate::solvers::geodesic::{self, Cut, Directions, Form, Precision, Sharpening};
 use crate::solvers::tensor_fit;
 use crate::solvers::tractogram::selection::SelectionOptions;
 use crate::state::alignment::AlignedBy;
 use crate::state::core::citations::{Citations, named};
-use crate::state::core::layer::{Content, Layer};
+use crate::state::core::layer::Content;
+use crate::state::core::layer::Layer;
 use crate::state::core::words::count;
 use crate::state::document::Method;
 use crate::state::origin::TensorFit;
-use crate::state::recipe::{MediumRecipe, Source};
+use crate::state::recipe::{RayMetricParams, Source};
 use crate::state::session::CurveParams;
 use crate::state::{Document, Recipe, State, density, filter, pathways, segment};
 use std::fmt::Write as _;
@@ -251,7 +253,7 @@ fn scans(document: &Document) -> String {
             );
         }
         if let Some(layout) = &dwi.tensors {
-            let _ = write!(text, ", six volumes: {}", layout.words());
+            let _ = write!(text, ", six volumes: {}", layout.description());
         }
         text += ".";
         if let Some(turn) = turn {
@@ -449,7 +451,7 @@ fn curves(
 }
 
 fn geodesics(
-    medium: &MediumRecipe,
+    medium: &RayMetricParams,
     params: &geodesic::Params,
     citations: &mut Citations,
 ) -> String {

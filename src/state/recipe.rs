@@ -4,7 +4,7 @@ use crate::data::axis_change::AxisChange;
 use crate::data::{Role, TensorLayout};
 use crate::io::{AffineReading, Reading, quoted};
 use crate::parameters::{arguments, arguments_of};
-pub use crate::solvers::geodesic::MediumRecipe;
+pub use crate::solvers::geodesic::RayMetricParams;
 use crate::solvers::geodesic::{self, Rays};
 use crate::solvers::tensor_fit::{self, FitMap};
 use crate::solvers::tractogram::selection::SelectionOptions;
@@ -84,7 +84,7 @@ pub enum Recipe {
     Geodesic {
         fit: FitRecipe,
         regions: Vec<RegionSpec>,
-        medium: MediumRecipe,
+        medium: RayMetricParams,
         params: geodesic::Params,
         cut: geodesic::Cut,
     },

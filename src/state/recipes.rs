@@ -2,7 +2,7 @@
 //! it.
 
 use crate::data::{DataId, Mask, Shape};
-use crate::solvers::density::On;
+use crate::solvers::density::DensityGrid;
 use crate::solvers::geodesic::Cut;
 use crate::solvers::tensor_fit::FitMap;
 use crate::solvers::tractogram::selection::{Edit, SelectionOptions, SelectionRules};
@@ -113,8 +113,8 @@ impl Describe for DensityMap {
             of: Box::new(document.recipe_from(document.origin_of(self.of))),
             template: self.template.clone(),
             voxel_mm: match self.on {
-                On::Grid(_) => None,
-                On::Within(_, mm) | On::Around(mm) => Some(mm),
+                DensityGrid::Grid(_) => None,
+                DensityGrid::Within(_, mm) | DensityGrid::Around(mm) => Some(mm),
             },
             params: self.params.clone(),
         }
@@ -249,7 +249,7 @@ pub fn edited(document: &Document, base: Recipe, steps: &[&Edit]) -> Recipe {
     }
     let text = |step: &Edit| match step {
         Edit::Select(rules) => arguments(document, rules, Vec::new(), Vec::new()),
-        Edit::Keep(runs) => runs.said.clone(),
+        Edit::Keep(runs) => runs.selection_options.clone(),
     };
     Recipe::Edited {
         of: Box::new(base),

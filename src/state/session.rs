@@ -12,8 +12,9 @@ use crate::state::core::layer::LayerId;
 use crate::state::files::types::{Paths, RecentExports};
 use crate::state::job_end::FailedJob;
 use crate::state::pictures::Turning;
-use crate::state::recipe::MediumRecipe;
-use crate::state::regions::types::{Labels, Making};
+use crate::state::recipe::RayMetricParams;
+use crate::state::regions::types::Labels;
+use crate::state::regions::types::Making;
 use crate::state::sampling::Sample;
 use crate::state::sessions::Saving;
 use crate::state::settings::Preferences;
@@ -169,7 +170,7 @@ pub struct CurveKey {
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub enum CurveParams {
     Streamlines(curves::Params),
-    Rays(MediumRecipe, geodesic::Params),
+    Rays(RayMetricParams, geodesic::Params),
 }
 
 /// How the live result relates to its key.
@@ -319,7 +320,7 @@ pub struct Session {
     pub shifting: Vec<PendingTransform>,
     /// The metric prepared for rays, to be reused, and its recipe: splines are stored in single precision whatever is
     /// requested.
-    pub medium: Option<(MediumRecipe, RayMetric)>,
+    pub medium: Option<(RayMetricParams, RayMetric)>,
     /// Speed of the last rays.
     pub rays_per_ms: Option<f64>,
     /// The fraction of them that passed the regions.

@@ -305,7 +305,7 @@ pub fn stops(
     let name = |reason: StopReason| match reason {
         StopReason::LowFa => fa.clone(),
         StopReason::Angle => angle.clone(),
-        _ => reason.words().to_owned(),
+        _ => reason.label().to_owned(),
     };
     // The reason of streamlines that end at their seed is left out.
     [

@@ -38,7 +38,7 @@ impl Cache {
 /// `2 diffusion scans, T1`.
 fn kinds(folder: &Folder, visit: &Visit) -> String {
     let mut counted: Vec<(&str, usize)> = Vec::new();
-    for found in folder.of(visit) {
+    for found in folder.files_of(visit) {
         let name = found.kind.name();
         match counted.iter_mut().find(|(n, _)| *n == name) {
             Some((_, n)) => *n += 1,

@@ -258,7 +258,7 @@ fn random_recipe(random: &mut Random) -> (FitRecipe, Vec<RegionSpec>, curves::Pa
 
 fn copied_ray_commands_parse() {
     use arcuate::solvers::geodesic::{Cut, Directions, Form, Params, Precision, Sharpening};
-    use arcuate::state::recipe::MediumRecipe;
+    use arcuate::state::recipe::RayMetricParams;
     let mut random = Random::fresh("copied ray commands");
     let one_of = |random: &mut Random, n: u64| random.bits() % n;
     for _ in 0..100 {
@@ -297,7 +297,7 @@ fn copied_ray_commands_parse() {
         let recipe = Recipe::Geodesic {
             fit,
             regions,
-            medium: MediumRecipe {
+            medium: RayMetricParams {
                 sharpening,
                 precision: [Precision::Half, Precision::Single][one_of(&mut random, 2) as usize],
             },

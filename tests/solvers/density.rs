@@ -6,7 +6,7 @@ use arcuate::compute::Control;
 use arcuate::data::{Grid, Tractogram, Volume};
 use arcuate::io::nifti;
 use arcuate::solvers::Error;
-use arcuate::solvers::density::{Measure, On, Output, Params, density};
+use arcuate::solvers::density::{DensityGrid, Measure, Output, Params, density};
 use glam::{DAffine3, DMat3, DVec3};
 use libtest_mimic::Trial;
 use std::sync::Arc;
@@ -126,7 +126,7 @@ fn conserved() {
         let values = sum(&map.volume.values);
         assert!((values - map.inside_mm).abs() < 1e-6 * whole);
         // On a grid around all the streamlines nothing is outside.
-        let around = On::Around(random.uniform(0.7, 3.0));
+        let around = DensityGrid::Around(random.uniform(0.7, 3.0));
         let grid = around.grid(tractogram.bounds()).unwrap();
         let map = run(&tractogram, &grid, &plain(Measure::Length));
         assert!(map.outside_mm < 1e-6 * whole, "{} mm", map.outside_mm);
@@ -228,7 +228,7 @@ fn finer() {
         let grid = Arc::new(Grid::new([9, 7, 8], affine, source).unwrap());
         let tractogram = walks(&mut random, 60, 15.0);
         let parts = 1 + random.uniform(1.0, 4.99) as usize;
-        let fine = On::Within(grid.clone(), 2.0 / parts as f64);
+        let fine = DensityGrid::Within(grid.clone(), 2.0 / parts as f64);
         let fine = fine.grid(None).unwrap();
         assert_eq!(fine.shape, grid.shape.map(|n| n * parts));
         let whole = run(&tractogram, &grid, &plain(Measure::Length));
@@ -244,7 +244,7 @@ fn finer() {
         }
         // Cubes that do not divide the box reach beyond it by less than one cube.
         let edge = random.uniform(0.3, 1.7);
-        let over = On::Within(grid.clone(), edge).grid(None).unwrap();
+        let over = DensityGrid::Within(grid.clone(), edge).grid(None).unwrap();
         for (n, cubes) in grid.shape.iter().zip(over.shape) {
             let reach = cubes as f64 * edge - *n as f64 * 2.0;
             assert!((-1e-5..edge).contains(&reach), "{reach}");
@@ -349,10 +349,13 @@ fn odd() {
     let face = lines(&[vec![DVec3::new(0.5, 0.0, 0.0), DVec3::new(0.5, 3.0, 0.0)]]);
     let map = run(&face, &grid, &plain(Measure::Length));
     assert_eq!((map.inside_mm, map.voxels), (3.0, 4));
-    let refused = |on: On| matches!(on.grid(None), Err(Error::Input(_)));
-    assert!(refused(On::Around(1.0)), "nothing to lay voxels around");
-    assert!(refused(On::Within(grid.clone(), 0.0)));
-    assert!(refused(On::Within(grid.clone(), 1e-9)));
+    let refused = |on: DensityGrid| matches!(on.grid(None), Err(Error::Input(_)));
+    assert!(
+        refused(DensityGrid::Around(1.0)),
+        "nothing to lay voxels around"
+    );
+    assert!(refused(DensityGrid::Within(grid.clone(), 0.0)));
+    assert!(refused(DensityGrid::Within(grid.clone(), 1e-9)));
     let short = density(
         &face,
         &grid,

@@ -12,7 +12,7 @@ use arcuate::compute::{Backend, Control};
 use arcuate::data::Grid;
 use arcuate::phantom::fields::cylindrical;
 use arcuate::solvers::eikonal::{
-    CostField, LocalSolver, Params, Prepared, Schedule, Source, solve,
+    CostField, CostSource, LocalSolver, Params, Prepared, Schedule, solve,
 };
 use arcuate::solvers::metric::Metric;
 use glam::{DMat3, DVec3};
@@ -74,9 +74,9 @@ pub fn spread_on(
     fields.remove(0)
 }
 
-pub fn source(metric: &Metric, name: &str, zero: &[[i64; 3]]) -> Source {
+pub fn source(metric: &Metric, name: &str, zero: &[[i64; 3]]) -> CostSource {
     let places = zero.iter().map(|v| metric.place_of(*v).unwrap() as u32);
-    Source::places(metric, name, places.collect())
+    CostSource::places(metric, name, places.collect())
 }
 
 /// `n` voxels of 1 mm a side, the first at the origin.

@@ -81,7 +81,7 @@ fn turns() {
         assert!(same(a.inverse().matrix(), a.matrix().inverse()), "{a}");
         assert_eq!(a.inverse().after(*a), AxisChange::NONE, "{a}");
         assert_eq!(a.to_string().parse(), Ok(*a));
-        assert_eq!(a.words() == "as they are", *a == AxisChange::NONE);
+        assert_eq!(a.description() == "as they are", *a == AxisChange::NONE);
         for b in &all[..i] {
             assert!(!same(a.matrix(), b.matrix()), "{a} and {b}");
             let both = a.after(*b);

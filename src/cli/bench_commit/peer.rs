@@ -6,7 +6,7 @@ use crate::data::Tractogram;
 use crate::io::{self, Opened, arrays};
 use crate::solvers::commit;
 use crate::solvers::commit::cylinder::Timing;
-use crate::solvers::commit::dictionary::{Dictionary, Foreign, Options};
+use crate::solvers::commit::dictionary::{Dictionary, ImportedDictionary, Options};
 use crate::solvers::commit::model::{Intra, Model, Zeppelin};
 use crate::solvers::commit::operator::dense::Table;
 use crate::solvers::commit::operator::{Operator, OperatorKind};
@@ -37,7 +37,7 @@ pub fn measure(folder: &Path, quick: bool, backend: &Backend) -> Result<Value, B
         arrays::read(&at("peak_voxel.u32"))?,
         arrays::read(&at("peak_direction.u16"))?,
     );
-    let given = Foreign {
+    let given = ImportedDictionary {
         fibre: &fibre,
         voxel: &voxel,
         direction: &direction,
@@ -138,7 +138,7 @@ pub fn measure(folder: &Path, quick: bool, backend: &Backend) -> Result<Value, B
 }
 
 /// The signal that our own dictionary predicts from their weights, in the order of their voxels.
-fn own(folder: &Path, given: &Foreign) -> Result<Vec<f32>, Box<dyn Error>> {
+fn own(folder: &Path, given: &ImportedDictionary) -> Result<Vec<f32>, Box<dyn Error>> {
     let (control, at) = (Control::new(), |name: &str| folder.join(name));
     let volume = |name: &str| match io::open(&at(name), &control)? {
         Opened::Volume(volume, _) => Ok(volume),

@@ -2,7 +2,7 @@
 
 use super::super::output::shown;
 use super::super::runner::Failure;
-use crate::data::words::{counted, plural};
+use crate::data::text::{counted, plural};
 use crate::solvers::level_set::Ended;
 use crate::state::LeakNotice;
 use crate::state::segment::jobs::Segmented;
@@ -33,7 +33,7 @@ fn sentence(leaked: &LeakNotice) -> String {
          the structure; the files hold it as it was when it was stopped: narrow --tolerance, raise --smoothness, \
          cut it off with --remove or --not-here, or add --ignore-leaks",
         leaked.leak.from,
-        leaked.leak.cause.words(),
+        leaked.leak.cause.clause(),
         leaked.before_ml
     )
 }

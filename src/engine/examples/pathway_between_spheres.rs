@@ -1,11 +1,11 @@
-//! The cheapest path between two spheres, and what it costs, in the tensors of a made-up head:
-//! `cargo run --release --example pathway_between_spheres`.
+//! The minimal path between two spheres and its cost, in the tensors of a synthetic head: `cargo run --release
+//! --example pathway_between_spheres`.
 
 use arcuate_engine::compute::{Backend, BackendChoice, Control};
 use arcuate_engine::data::region::RegionId;
 use arcuate_engine::data::{Region, Shape};
 use arcuate_engine::phantom::{Head, Placement, scan_grid, scan_options, suggestions};
-use arcuate_engine::solvers::eikonal::{self, Prepared, Source, solve};
+use arcuate_engine::solvers::eikonal::{self, CostSource, Prepared, solve};
 use arcuate_engine::solvers::metric::Metric;
 use arcuate_engine::solvers::pathway::{self, Pathway};
 use arcuate_engine::solvers::tensor_fit::{self, fit};
@@ -37,7 +37,7 @@ fn main() -> Result<(), Box<dyn Error>> {
             colour: None,
             visible: true,
         };
-        Source::region(&metric, &region).map(Arc::new)
+        CostSource::region(&metric, &region).map(Arc::new)
     };
     let bundle = suggestions(&head).into_iter().next().ok_or("no bundle")?;
     let sources = [

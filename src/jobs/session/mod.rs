@@ -232,7 +232,7 @@ pub enum Item {
         of: u64,
         /// Transform of that layer.
         by: DAffine3,
-        on: density::On,
+        on: density::DensityGrid,
         params: density::Params,
     },
 }

@@ -7,17 +7,14 @@ use super::{
 };
 use crate::compute::{Backend, Control};
 use crate::data::Tractogram;
-use crate::io::checksum;
-use crate::io::recovery;
 use crate::io::session::{
     self, Entry, PackedMask, PackedNumbers, SessionFile, Stamp, Standing, Sum,
 };
+use crate::io::{checksum, recovery};
 use crate::jobs::memory_for_curves;
 use crate::phantom;
-use crate::solvers::density;
-use crate::solvers::density::{On, Params};
-use crate::solvers::tractogram::selection;
-use crate::solvers::tractogram::selection::{Edit, apply};
+use crate::solvers::density::{self, DensityGrid, Params};
+use crate::solvers::tractogram::selection::{self, Edit, apply};
 use crate::state::files::jobs::head;
 use crate::state::files::jobs::open::{Loaded, Opened, OpenedFile, open};
 use glam::DAffine3;
@@ -74,7 +71,7 @@ fn compose(
     let absolute = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
     let folder = absolute.parent().unwrap_or(Path::new("/"));
     let known = |path: &Path| {
-        let stamp = Stamp::of(path)?;
+        let stamp = Stamp::new(path)?;
         let inner = memory.lock();
         let found = inner.files.get(path).filter(|(s, _)| *s == stamp);
         found.map(|(_, sum)| sum.clone())
@@ -87,17 +84,17 @@ fn compose(
         }
         let companions = session::companions(&listed.path, listed.scan);
         let paths = std::iter::once(listed.path.clone()).chain(companions);
-        let before: Vec<_> = paths.map(|path| (Stamp::of(&path), path)).collect();
+        let before: Vec<_> = paths.map(|path| (Stamp::new(&path), path)).collect();
         let described = session::describe(&listed.path, listed.scan, folder, &known, control);
         files.push(match (described, &listed.known) {
             (Ok(entry), _) => {
                 let mut inner = memory.lock();
-                let all = std::iter::once(&entry).chain(&entry.beside);
+                let all = std::iter::once(&entry).chain(&entry.companions);
                 let sums: Vec<&String> = all.map(|e| &e.sha256).collect();
                 if sums.len() == before.len() {
                     for ((stamp, path), sum) in before.into_iter().zip(sums) {
                         // A file that changed while it was read has no known checksum.
-                        if let Some(stamp) = stamp.filter(|s| Stamp::of(&path) == Some(*s)) {
+                        if let Some(stamp) = stamp.filter(|s| Stamp::new(&path) == Some(*s)) {
                             inner.files.insert(path, (stamp, sum.clone()));
                         }
                     }
@@ -106,7 +103,7 @@ fn compose(
             }
             (Err(crate::io::Error::Cancelled), _) => return Err("Cancelled".to_owned()),
             (Err(_), Some((entry, from))) => entry.moved(from, folder),
-            (Err(_), None) => Entry::unread(&listed.path, folder),
+            (Err(_), None) => Entry::unreadable(&listed.path, folder),
         });
     }
     let mut results = Vec::new();
@@ -119,7 +116,7 @@ fn compose(
             }
             ToSum::Known(sum, from) => {
                 let file = sum.file.as_ref();
-                let file = file.map(|file| Entry::unread(&from.join(file), folder).path);
+                let file = file.map(|file| Entry::unreadable(&from.join(file), folder).path);
                 let sum = sum.clone();
                 results.push(Sum { file, ..sum });
                 continue;
@@ -138,13 +135,13 @@ fn compose(
             && draft.store.keeps(tractogram)
         {
             let known = |path: &Path| {
-                let stamp = Stamp::of(path);
+                let stamp = Stamp::new(path);
                 stamp.is_some() && memory.lock().kept.get(path).copied() == stamp
             };
             let file = session::store(&absolute, tractogram, &sum.sha256, &known, control);
             let file = file.map_err(|e| e.to_string())?;
             let place = folder.join(&file);
-            if let Some(stamp) = Stamp::of(&place) {
+            if let Some(stamp) = Stamp::new(&place) {
                 memory.lock().kept.insert(place, stamp);
             }
             sum.file = Some(file);
@@ -561,7 +558,7 @@ pub fn load(
 
 fn density(
     of: Option<&Tractogram>,
-    on: &On,
+    on: &DensityGrid,
     params: &Params,
     backend: &Backend,
     control: &Control,

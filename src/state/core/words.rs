@@ -1,6 +1,6 @@
 //! Numbers in sentences, and sentences about empty results.
 
-pub use crate::data::words::{THIN, count, counted, grouped, plural};
+pub use crate::data::text::{THIN, count, counted, grouped, plural};
 
 use crate::io::quoted;
 use crate::solvers::curves::{Match, Output, Params, SeedOutcome, Starts, StopReason};

@@ -2,7 +2,7 @@
 
 use crate::data::{AffineSource, Grid};
 use crate::io::AffineReading;
-use crate::solvers::density::{On, Params};
+use crate::solvers::density::{DensityGrid, Params};
 use crate::state::LayerId;
 use crate::state::document::DensityMap;
 use crate::state::sessions::saved::{SavedDensity, SavedGrid};
@@ -13,7 +13,7 @@ use std::sync::Arc;
 pub struct Mapping {
     pub of: LayerId,
     pub by: DAffine3,
-    pub on: On,
+    pub on: DensityGrid,
     pub params: Params,
 }
 
@@ -22,9 +22,9 @@ const MOST_VOXELS: usize = i32::MAX as usize;
 
 pub fn saved(map: &DensityMap, template: Option<usize>) -> SavedDensity {
     let (grid, voxel_mm) = match &map.on {
-        On::Grid(on) => (Some(saved_grid(on)), None),
-        On::Within(on, mm) => (Some(saved_grid(on)), Some(*mm)),
-        On::Around(mm) => (None, Some(*mm)),
+        DensityGrid::Grid(on) => (Some(saved_grid(on)), None),
+        DensityGrid::Within(on, mm) => (Some(saved_grid(on)), Some(*mm)),
+        DensityGrid::Around(mm) => (None, Some(*mm)),
     };
     SavedDensity {
         of: map.of.layer.0,
@@ -69,9 +69,9 @@ pub fn rows(by: DAffine3) -> Option<[f64; 12]> {
 pub fn read(saved: &SavedDensity) -> Result<Mapping, String> {
     let grid = saved.grid.as_ref().map(grid_of);
     let on = match (grid.transpose()?, saved.voxel_mm) {
-        (Some(grid), None) => On::Grid(grid),
-        (Some(grid), Some(mm)) => On::Within(grid, mm),
-        (None, Some(mm)) => On::Around(mm),
+        (Some(grid), None) => DensityGrid::Grid(grid),
+        (Some(grid), Some(mm)) => DensityGrid::Within(grid, mm),
+        (None, Some(mm)) => DensityGrid::Around(mm),
         (None, None) => {
             return Err("The session does not name the grid of the map".to_owned());
         }

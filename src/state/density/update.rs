@@ -1,9 +1,11 @@
 //! Density maps: requesting one, and receiving it as a layer.
 
 use crate::data::appearance::ColourMap;
-use crate::data::words::counted;
+use crate::data::text::counted;
 use crate::solvers::curves::Seeding;
-use crate::solvers::density::{Measure, On, Params};
+use crate::solvers::density::DensityGrid;
+use crate::solvers::density::Measure;
+use crate::solvers::density::Params;
 use crate::state::core::display::{self, Display};
 use crate::state::core::layer::{Content, Layer, LayerId};
 use crate::state::core::words::THIN;
@@ -72,9 +74,9 @@ pub fn map(
         .clone()
         .or_else(|| basis(&state.document).map(|b| b.0));
     let on = match (own, requested.voxels.edge_mm) {
-        (Some(grid), None) => On::Grid(grid),
-        (Some(grid), Some(mm)) => On::Within(grid, mm),
-        (None, mm) => On::Around(mm.unwrap_or(1.0)),
+        (Some(grid), None) => DensityGrid::Grid(grid),
+        (Some(grid), Some(mm)) => DensityGrid::Within(grid, mm),
+        (None, mm) => DensityGrid::Around(mm.unwrap_or(1.0)),
     };
     effects.push(Effect::submit(MapDensity {
         tractogram: tractogram.clone(),
@@ -105,8 +107,8 @@ pub fn done(state: &mut State, mapped: Mapped) {
     };
     let params = &mapped.params;
     let grid = match &mapped.on {
-        On::Grid(grid) | On::Within(grid, _) => Some(grid),
-        On::Around(_) => None,
+        DensityGrid::Grid(grid) | DensityGrid::Within(grid, _) => Some(grid),
+        DensityGrid::Around(_) => None,
     };
     let own = match &source.content {
         Content::Tractogram(tractogram) => tractogram.grid.clone(),

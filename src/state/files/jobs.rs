@@ -144,7 +144,7 @@ impl WriteFile for SaveValues {
     fn write(self, _: &Worker, _: &Control) -> Result<Saved, JobError> {
         let (path, tractogram) = (self.path, self.tractogram);
         io::scalars::save_weights(&path, &tractogram, &self.name).map_err(|e| e.to_string())?;
-        let what = io::words::counted(tractogram.len(), "weight");
+        let what = io::text::counted(tractogram.len(), "weight");
         Ok(saved(path, what, None))
     }
 }

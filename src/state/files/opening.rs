@@ -225,7 +225,7 @@ pub fn open_visit(state: &mut State, number: usize, effects: &mut Vec<Effect>) {
     if !name.is_empty() {
         text += &format!(" of {name}");
     }
-    let left = folder.of(visit).count() - chosen.len();
+    let left = folder.files_of(visit).count() - chosen.len();
     if left > 0 {
         text += &format!("; {} can be opened by name", counted(left, "more file"));
     }

@@ -1,6 +1,6 @@
 //! The methods text of COMMIT fits.
 
-use crate::data::words::counted;
+use crate::data::text::counted;
 use crate::solvers::commit::Params;
 use crate::solvers::commit::model::Intra;
 use crate::solvers::commit::solver::Ended;

@@ -1,7 +1,7 @@
 //! Weights of streamlines in a session: the weights, the maps, and the inputs of their fit.
 
 use crate::data::Volume;
-use crate::data::words::counted;
+use crate::data::text::counted;
 use crate::jobs::session::ReadSession;
 use crate::state::Document;
 use crate::state::core::layer::{Content, Layer, LayerId};

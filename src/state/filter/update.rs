@@ -5,7 +5,7 @@ mod recipe;
 mod sums;
 
 use crate::data::Tractogram;
-use crate::data::words::counted;
+use crate::data::text::counted;
 use crate::jobs::Slot;
 use crate::solvers::commit::Params;
 use crate::solvers::commit::solver::{Curve, Ended};

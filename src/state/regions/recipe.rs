@@ -1,6 +1,6 @@
 //! Regions as text.
 
-use crate::data::{Shape, words};
+use crate::data::{Shape, text};
 use glam::DVec3;
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -86,7 +86,7 @@ impl fmt::Display for ShapeError {
             }
             Self::NotFinite(text, n) => write!(f, "\"{text}\" holds the number {n}: {EXPECTED}"),
             Self::Far(text, mm) => {
-                let far = words::number(*mm);
+                let far = text::number(*mm);
                 write!(
                     f,
                     "\"{text}\" holds {far} mm, expected {MOST_MM} mm at most"

@@ -2,7 +2,7 @@
 
 use crate::data::VolumeKind;
 use crate::data::appearance::Transfer;
-use crate::data::words::counted;
+use crate::data::text::counted;
 use crate::state::core::volume_look::{VolumeLook, VolumeStyle};
 use crate::state::edit::edit;
 use crate::state::pathways::{self, PathwayResult, PathwaySettings};

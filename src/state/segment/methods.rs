@@ -1,7 +1,7 @@
 //! The methods text of segmentations.
 
-use crate::data::words::agreed;
-use crate::data::words::counted;
+use crate::data::text::agreed;
+use crate::data::text::counted;
 use crate::solvers::level_set::{Measures, Mode, Params, ScriptEvent};
 use crate::state::core::citations::{Citations, at};
 use crate::state::segment::{Segmented, Start};

@@ -4,7 +4,7 @@ mod back;
 mod keep;
 
 use crate::data::region::RegionId;
-use crate::data::words::counted;
+use crate::data::text::counted;
 use crate::data::{DataId, Mask};
 use crate::solvers::level_set::{Ended, LayerSpeed, Probe, Sphere};
 use crate::state::core::layer::{Content, LayerId};

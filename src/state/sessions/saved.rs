@@ -36,7 +36,7 @@ use crate::state::document::{Document, Method};
 use crate::state::filter::{Filtering, FitInputs, FitStatistics, VirtualLesion, WeightMap};
 use crate::state::origin::PhantomPart;
 use crate::state::pathways::{self, AmongPairs, PathwaySettings};
-use crate::state::recipe::MediumRecipe;
+use crate::state::recipe::RayMetricParams;
 use crate::state::segment::SegmentSettings;
 use crate::state::segment::jobs::LeakNotice;
 use crate::state::session::CurveParams;
@@ -102,7 +102,7 @@ pub struct SavedDocument {
     pub track_display: Display,
     #[serde(default)]
     pub whole_brain: WholeBrain,
-    pub medium: MediumRecipe,
+    pub medium: RayMetricParams,
     pub rays: geodesic::Params,
     pub cut: Cut,
     pub ray_display: Display,

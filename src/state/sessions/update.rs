@@ -453,7 +453,7 @@ fn load(state: &mut State, effects: &mut Vec<Effect>) {
         if let Standing::Changed(why) = &found.standing
             && answers.get(&index) != Some(&Changed::UseAsItIs)
         {
-            found.standing = Standing::Missing(Missing::LeftOut(why.clone()));
+            found.standing = Standing::Missing(Missing::Rejected(why.clone()));
         }
     }
     let (items, absent) = saved::items(&opening.content, &opening.read);

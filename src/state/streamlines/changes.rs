@@ -52,7 +52,7 @@ fn rules(document: &Document, other: &Document) -> Fields {
     let meets = [(false, "Anywhere"), (true, "At an end")];
     fields.choice("Meets", &sieve.by_ends, &meets);
     fields.name("Group", sieve.group.as_deref().unwrap_or("all"));
-    let stop = sieve.stop.map_or("Any reason", |reason| reason.words());
+    let stop = sieve.stop.map_or("Any reason", |reason| reason.label());
     fields.name("Stopped for", stop);
     let most = sieve.at_most.map(|n| n as f64);
     fields.number_or("At most", most, (0, ""), "no limit");

@@ -72,5 +72,5 @@ pub fn turn(state: &mut State, turn: AxisChange, effects: &mut Vec<Effect>) {
     });
     state.session.axes = None;
     tensors::update::fit(state, effects);
-    state.session.status = format!("Gradients with {}; Ctrl+Z undoes this", turn.words());
+    state.session.status = format!("Gradients with {}; Ctrl+Z undoes this", turn.description());
 }

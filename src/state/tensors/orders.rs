@@ -80,7 +80,10 @@ pub fn read(
     });
     tensors::update::fit(state, effects);
     state.session.status = match layout {
-        Some(layout) => format!("Read as tensors: {}; Ctrl+Z undoes this", layout.words()),
+        Some(layout) => format!(
+            "Read as tensors: {}; Ctrl+Z undoes this",
+            layout.description()
+        ),
         None => "Read as six images; Ctrl+Z undoes this".to_owned(),
     };
 }

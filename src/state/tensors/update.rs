@@ -2,7 +2,7 @@
 
 use crate::data::appearance::ColourMap;
 use crate::data::gradients::volume_numbers;
-use crate::data::words::counted;
+use crate::data::text::counted;
 use crate::data::{Mask, Volume};
 use crate::solvers::tensor_fit::{self, FitMap};
 use crate::state::core::display::{self, Display};

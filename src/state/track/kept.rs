@@ -1,6 +1,6 @@
 //! Permanent streamlines and rays: the whole brain, kept layers, files.
 
-use crate::data::words::counted;
+use crate::data::text::counted;
 use crate::data::{Role, Tractogram};
 use crate::io::Format;
 use crate::jobs::Values;

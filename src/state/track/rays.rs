@@ -6,7 +6,7 @@ use crate::solvers::geodesic::{Cut, RayMetric};
 use crate::state::core::phase::Phase;
 use crate::state::document::{Rays, Tensors};
 use crate::state::edit::edit;
-use crate::state::recipe::MediumRecipe;
+use crate::state::recipe::RayMetricParams;
 use crate::state::session::{CurveKey, CurveParams, CutKey, RayResult, measure_range};
 use crate::state::track::jobs::cut::CutRays;
 use crate::state::track::jobs::shoot::{RayOutput, ShootRays};
@@ -72,7 +72,7 @@ pub fn request(state: &State, tensors: &Tensors, coarse: bool) -> ShootRays {
             params.walk.seeding = Seeding::Random { count: seeds };
         }
     }
-    let fits = |(asked, m): &&(MediumRecipe, RayMetric)| {
+    let fits = |(asked, m): &&(RayMetricParams, RayMetric)| {
         m.field.id() == tensors.field.id()
             && *asked == medium
             && m.interpolation == params.walk.interpolation
@@ -100,7 +100,7 @@ pub fn shot(
     wall_ms: f64,
     effects: &mut Vec<Effect>,
 ) {
-    let medium = MediumRecipe {
+    let medium = RayMetricParams {
         sharpening: shot.medium.sharpening,
         precision: job.precision,
     };

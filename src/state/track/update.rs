@@ -1,6 +1,6 @@
 //! Streamlines and rays of the present regions: requesting and receiving them.
 
-use crate::data::words::counted;
+use crate::data::text::counted;
 use crate::data::{Region, Role};
 use crate::solvers::curves::{self, Seeding};
 use crate::solvers::geodesic::Cut;

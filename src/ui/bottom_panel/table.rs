@@ -193,7 +193,7 @@ fn sieve(state: &State, layer: &Layer) -> StreamlineRules {
 
 fn stopped(ui: &mut Ui, state: &State, layer: &Layer, place: Rect, actions: &mut Vec<Action>) {
     let sieve = sieve(state, layer);
-    let now = sieve.stop.map_or(ANY_REASON, StopReason::words);
+    let now = sieve.stop.map_or(ANY_REASON, StopReason::label);
     let chosen = menu::select(ui, place, "Stop reason of the rows", now, |ui| {
         reasons(ui, sieve.stop)
     });
@@ -474,7 +474,7 @@ fn words(column: &Column, value: f32, targets: &[String]) -> String {
         let found = StopReason::ALL
             .into_iter()
             .find(|r| f32::from(*r as u8) == value);
-        return found.map_or(String::new(), |r| r.words().to_owned());
+        return found.map_or(String::new(), |r| r.label().to_owned());
     }
     match value.is_finite() {
         true if *column == Column::length() => format::fixed(f64::from(value), 1),

@@ -462,7 +462,7 @@ pub fn reasons(ui: &mut Ui, now: Option<StopReason>) -> Option<Option<StopReason
         chosen = Some(None);
     }
     for reason in StopReason::ALL {
-        let item = menu::Item::new(reason.words());
+        let item = menu::Item::new(reason.label());
         if item.chosen(now == Some(reason)).show(ui) {
             chosen = Some(Some(reason));
         }
@@ -480,7 +480,7 @@ fn stop(
     if !(known("stop_start") || known("stop_end")) {
         return;
     }
-    let now = sieve.stop.map_or(ANY_REASON, StopReason::words);
+    let now = sieve.stop.map_or(ANY_REASON, StopReason::label);
     let help = "Reason why tracking stopped at an end of the streamline";
     let chosen = select_row(ui, "Stopped for", help, now, |ui| reasons(ui, sieve.stop));
     if let Some(stop) = chosen {

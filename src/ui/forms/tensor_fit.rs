@@ -190,7 +190,7 @@ fn inputs(ui: &mut Ui, state: &State, memory: &mut Memory) {
             {
                 let fact = format!("{}, {} axes", layout.order.name(), layout.frame.name());
                 rows::input(ui, icons::ARROW_RIGHT, "", "Tensors", &fact)
-                    .on_hover_text(layout.words());
+                    .on_hover_text(layout.description());
                 continue;
             }
             match gradients {

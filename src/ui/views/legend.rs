@@ -221,6 +221,6 @@ fn stops(ends: &[f32]) -> Vec<(&'static str, [u8; 3])> {
     found.sort_by_key(|r| std::cmp::Reverse(count(r)));
     found
         .into_iter()
-        .map(|r| (r.words(), ColourMap::STOP_COLOURS[r as usize]))
+        .map(|r| (r.label(), ColourMap::STOP_COLOURS[r as usize]))
         .collect()
 }

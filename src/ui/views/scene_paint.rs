@@ -276,7 +276,7 @@ fn title(
     let font = theme::medium(size::LABEL);
     let mut below = corner + vec2(0.0, LINE);
     if let Some((stopped, _)) = scene.state.stopped() {
-        let only = format!("only: {}", stopped.reason.words());
+        let only = format!("only: {}", stopped.reason.label());
         let galley = painter.layout_no_wrap(only.clone(), font.clone(), p.warning);
         let right = pos2(first.right() + 10.0, corner.y);
         let fits = right.x + galley.size().x + MARGIN <= scene.rect.right();

@@ -400,7 +400,7 @@ pub(super) fn title(painter: &Painter, slice: &Slice, rings: &[Rect]) -> Vec<Rec
         (_, Convention::Neurological) => ("neurological", IN_VIEW.warning),
     };
     let only = state.stopped();
-    let only = only.map(|(s, _)| format!("only: {}", s.reason.words()));
+    let only = only.map(|(s, _)| format!("only: {}", s.reason.label()));
     let at = slice.rect.min + vec2(MARGIN, MARGIN + 6.0);
     let width = slice.rect.right() - 6.0 - at.x;
     let mut lines = in_lines(painter, width, [name].into_iter().chain(side.map(quiet)));

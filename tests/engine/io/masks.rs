@@ -201,7 +201,7 @@ fn beside() {
         path
     };
     let scan = folder.path().join("sub-01_dwi.nii.gz");
-    let found = || io::mask_beside(&scan, &grid);
+    let found = || io::companion_mask(&scan, &grid);
     assert_eq!(found(), None, "an empty folder");
     // No masks by their names, with other voxels, of another subject.
     save("sub-01_dwi_masked.nii.gz", &grid);

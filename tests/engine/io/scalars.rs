@@ -157,7 +157,7 @@ fn alone() {
 fn codes_in_guide() {
     let page = include_str!("../../../assets/guide/formats.md");
     for (code, reason) in StopReason::ALL.into_iter().enumerate() {
-        let cells = format!("| {code} | {} |", reason.words());
+        let cells = format!("| {code} | {} |", reason.label());
         assert!(page.contains(&cells), "{cells}");
     }
 }

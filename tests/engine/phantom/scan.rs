@@ -54,11 +54,11 @@ fn closed_form() {
         let x = grid.world(DVec3::from_array(grid.voxel(i).map(|v| v as f64)));
         // Wider than the voxel, whose four parts may be elsewhere in it.
         let f = head.tissues(x, 6.0);
-        let Some(tissue) = Tissue::ALL.into_iter().find(|&t| f.of(t) > 0.99999) else {
+        let Some(tissue) = Tissue::ALL.into_iter().find(|&t| f.fraction(t) > 0.99999) else {
             continue;
         };
         // Fractions are computed from the distance to walls; a thin fold next to the voxel may be missed.
-        let adjacent = |o: DVec3| head.tissues(x + o, 6.0).of(tissue) > 0.99999;
+        let adjacent = |o: DVec3| head.tissues(x + o, 6.0).fraction(tissue) > 0.99999;
         let mut around = DVec3::AXES.into_iter().flat_map(|a| [a * 2.5, a * -2.5]);
         let fluid = matches!(tissue, Tissue::Ventricle | Tissue::Csf);
         if fluid && !around.all(adjacent) {
@@ -113,7 +113,7 @@ fn closed_form() {
         assert!(seen[tissue as usize] > 0, "no pure voxel of {tissue:?}");
     }
     // Outside the brain, fluid is nowhere as wide as these voxels: a smaller one.
-    let fluid = |x: &DVec3| head.tissues(*x, 2.0).of(Tissue::Csf) > 0.99999;
+    let fluid = |x: &DVec3| head.tissues(*x, 2.0).fraction(Tissue::Csf) > 0.99999;
     let adjacent = |x: &DVec3| {
         DVec3::AXES
             .iter()

@@ -7,7 +7,7 @@ use crate::support::{Random, lines, test};
 use arcuate::compute::Control;
 use arcuate::data::{Grid, Tractogram, Volume, VolumeKind};
 use arcuate::phantom::Arcs;
-use arcuate::solvers::commit::dictionary::{Dictionary, Foreign, Options, estimate};
+use arcuate::solvers::commit::dictionary::{Dictionary, ImportedDictionary, Options, estimate};
 use arcuate::solvers::commit::directions;
 use arcuate::solvers::density::{Measure, Params, density};
 use glam::DVec3;
@@ -247,7 +247,7 @@ fn peaks() {
 }
 
 fn foreign() {
-    let given = Foreign {
+    let given = ImportedDictionary {
         fibre: &[3, 0, 1],
         voxel: &[2, 0, 2],
         direction: &[7, 8, 9],

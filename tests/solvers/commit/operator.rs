@@ -329,7 +329,7 @@ fn picked() {
     let few = dictionary_of(&Arcs::new(3, 20, 1).unwrap(), true);
     // Some 90 segments per voxel: at 45 both take the same time.
     let many = dictionary_of(&Arcs::new(12_000, 20, 1).unwrap(), true);
-    let way = |d: &Dictionary| Work::of(d, &responses, &samples).cheaper();
+    let way = |d: &Dictionary| Work::new(d, &responses, &samples).cheaper();
     assert_eq!(way(&few), OperatorKind::Dense { side: 256 });
     assert_eq!(way(&many), OperatorKind::Factorised);
 }

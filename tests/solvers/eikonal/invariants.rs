@@ -6,7 +6,7 @@ use crate::support::{Random, test, thread_time};
 use arcuate::compute::{Backend, Control};
 use arcuate::data::{Grid, Mask, Region, Role, Shape};
 use arcuate::solvers::eikonal::{
-    CostField, LocalSolver, Params, Prepared, Schedule, Source, iterates, solve,
+    CostField, CostSource, LocalSolver, Params, Prepared, Schedule, iterates, solve,
 };
 use arcuate::solvers::metric::Metric;
 use glam::{DMat3, DVec3};
@@ -149,7 +149,7 @@ pub fn from_above(backend: &Backend) {
                 ..PARAMS
             };
             let zero = zero.iter().map(|z| Arc::new(source(metric, "A", z)));
-            let sources: Vec<Arc<Source>> = zero.collect();
+            let sources: Vec<Arc<CostSource>> = zero.collect();
             solve(&prepared, &sources, &params, backend, &control).unwrap()
         };
         let exact = of(&holed, &[&[a], &[b], &[a, b]], 0.0);
@@ -258,7 +258,7 @@ fn triangles() {
                 [24, 20, 20],
             ]
             .map(at);
-            let of = |place: usize| Arc::new(Source::places(metric, "A", vec![place as u32]));
+            let of = |place: usize| Arc::new(CostSource::places(metric, "A", vec![place as u32]));
             let fields = solve(&prepared, &points.map(of), &PARAMS, &backend, &control).unwrap();
             let u = |a: usize, b: usize| f64::from(fields[a].values[points[b]]);
             let mut worst = (f64::NEG_INFINITY, 0.0f64);
@@ -330,7 +330,7 @@ fn sources() {
     let grid = cube(20);
     let metric = Metric::from_speed(&grid, |v| (v[0] > 1).then_some(DMat3::IDENTITY)).unwrap();
     let ball = sphere(Role::Seed, DVec3::new(9.0, 10.0, 11.0), 3.3);
-    let source = Source::region(&metric, &ball).unwrap();
+    let source = CostSource::region(&metric, &ball).unwrap();
     let stored = |place: usize| {
         let voxel = metric.voxel(place).map(|c| c as f64);
         ball.shape.contains(DVec3::from_array(voxel))
@@ -351,7 +351,7 @@ fn sources() {
     }
     // A region between voxel centres is represented by the voxel that contains its centre.
     let small = sphere(Role::Seed, DVec3::new(5.3, 5.3, 5.3), 0.1);
-    let one = Source::region(&metric, &small).unwrap();
+    let one = CostSource::region(&metric, &small).unwrap();
     assert_eq!(one.zero, [metric.place_of([5, 5, 5]).unwrap() as u32]);
     // A thin region on a finer grid between their centres, drawn on another scan: the voxels that contain it.
     let fine = Grid::axis_aligned([80; 3], DVec3::splat(0.25), DVec3::splat(0.125)).unwrap();
@@ -368,7 +368,7 @@ fn sources() {
         shape: Arc::new(Shape::Mask(sheet)),
         ..ball.clone()
     };
-    let thin = Source::region(&metric, &thin).unwrap();
+    let thin = CostSource::region(&metric, &thin).unwrap();
     for &place in &thin.zero {
         let [x, y, z] = metric.voxel(place as usize);
         assert!(y == 6 && (5..=10).contains(&x) && (5..=10).contains(&z));
@@ -380,7 +380,7 @@ fn refusals() {
     let grid = cube(8);
     let metric = Metric::from_speed(&grid, |v| (v[0] < 4).then_some(DMat3::IDENTITY)).unwrap();
     let away = cuboid(Role::Target, DVec3::new(7.0, 4.0, 4.0), DVec3::ONE);
-    let error = Source::region(&metric, &away).unwrap_err();
+    let error = CostSource::region(&metric, &away).unwrap_err();
     assert!(
         error
             .to_string()

@@ -5,7 +5,7 @@ use crate::support::fields::{backend, odd_grid};
 use crate::support::{Random, cuda_test, cuda_test_alone};
 use arcuate::compute::{Backend, Control, cuda};
 use arcuate::solvers::Error;
-use arcuate::solvers::eikonal::{CostField, LocalSolver, Params, Prepared, Source, solve};
+use arcuate::solvers::eikonal::{CostField, CostSource, LocalSolver, Params, Prepared, solve};
 use arcuate::solvers::metric::Metric;
 use arcuate::solvers::pathway::Pathway;
 use glam::DMat3;
@@ -42,7 +42,7 @@ fn compare(
     let control = Control::new();
     let prepared = Prepared::new(metric, local, &backend(4), &control).unwrap();
     let of = |zero: &&[[i64; 3]]| Arc::new(source(metric, "A", zero));
-    let sources: Vec<Arc<Source>> = ends.iter().map(of).collect();
+    let sources: Vec<Arc<CostSource>> = ends.iter().map(of).collect();
     let [cpu, gpu] = [&backend(4), cuda]
         .map(|backend| solve(&prepared, &sources, &PARAMS, backend, &control).unwrap());
     for (cpu, gpu) in cpu.iter().zip(&gpu) {

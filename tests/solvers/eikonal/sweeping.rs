@@ -5,7 +5,7 @@ use super::{PARAMS, cube, helix, oblique, source, spread, spread_on, swirl};
 use crate::support::fields::backend;
 use crate::support::{Random, test};
 use arcuate::compute::Backend;
-use arcuate::solvers::eikonal::{CostField, LocalSolver, Params, Source, simplex};
+use arcuate::solvers::eikonal::{CostField, CostSource, LocalSolver, Params, simplex};
 use arcuate::solvers::metric::{Metric, matrix};
 use glam::{DMat3, DVec3};
 use libtest_mimic::Trial;
@@ -23,7 +23,7 @@ pub fn tests() -> Vec<Trial> {
 }
 
 /// Gauss-Seidel in 8 orders.
-pub fn sweep(metric: &Metric, source: &Source) -> Vec<f64> {
+pub fn sweep(metric: &Metric, source: &CostSource) -> Vec<f64> {
     let grid = &metric.grid;
     let mut u = vec![f64::INFINITY; metric.len()];
     for seed in &source.seeds {

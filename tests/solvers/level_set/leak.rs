@@ -3,7 +3,7 @@
 use super::{USUAL, begin, grid, run, sphere};
 use crate::support::{Random, test};
 use arcuate::data::Volume;
-use arcuate::solvers::level_set::{Alarm, Cause, Contact, Ended, Layout, Leak, Params};
+use arcuate::solvers::level_set::{Cause, Contact, Ended, Layout, Leak, LeakDetector, Params};
 use glam::{DMat3, DVec3};
 use libtest_mimic::Trial;
 
@@ -135,7 +135,7 @@ fn gap() {
     // It stays paused until the user continues it.
     assert_eq!(run(&mut made, 10), Ended::Leaked(leak));
     let backend = crate::support::fields::backend(2);
-    made.let_leak(&backend).expect("a field");
+    made.continue_past_leak(&backend).expect("a field");
     assert_eq!(run(&mut made, 10), Ended::Steps);
     // If it had continued, it would have filled everything.
     let before = made.growth()[leak.from as usize];
@@ -164,7 +164,7 @@ fn gap() {
 }
 
 fn alarm() {
-    let new = |inside| Alarm::new(inside, Contact::default());
+    let new = |inside| LeakDetector::new(inside, Contact::default());
     // Decaying growth, rest, then 60 voxels per step.
     let inside = |step: u64| match step {
         0..400 => 10_000 - (5_000.0 * (-(step as f64) / 30.0).exp()) as u64,
@@ -244,7 +244,7 @@ fn cisterns(step: u64) -> u64 {
 
 fn again() {
     // Long before the volume has multiplied, and back to the plateau.
-    let mut alarm = Alarm::new(cisterns(0), Contact::default());
+    let mut alarm = LeakDetector::new(cisterns(0), Contact::default());
     let mut step = 0;
     while alarm.suspects().is_none() {
         step += 1;
@@ -256,7 +256,7 @@ fn again() {
     assert_eq!((leak.cause, leak.noticed), (Cause::Growth, step));
     assert!(step <= 1000 && (750..=900).contains(&leak.from), "{leak:?}");
     // If contact reveals it, the rewind leads to the same plateau, not to the last check.
-    let mut alarm = Alarm::new(cisterns(0), Contact::default());
+    let mut alarm = LeakDetector::new(cisterns(0), Contact::default());
     for step in 1..=1200 {
         alarm.record(cisterns(step));
         if step % 50 == 0 && alarm.wants_look() {
@@ -275,7 +275,7 @@ fn again() {
 /// The same growth after a small part of the surface was cut away on the plateau, just before the leak begins.
 fn cut() {
     for edited in [700, 800, 850] {
-        let mut alarm = Alarm::new(cisterns(0), Contact::default());
+        let mut alarm = LeakDetector::new(cisterns(0), Contact::default());
         for step in 1..=edited {
             alarm.record(cisterns(step));
         }
@@ -293,7 +293,7 @@ fn cut() {
         assert!((edited..=950).contains(&leak.from), "{edited}: {leak:?}");
     }
     // When little of a surface is left, its history has no meaning.
-    let mut alarm = Alarm::new(cisterns(0), Contact::default());
+    let mut alarm = LeakDetector::new(cisterns(0), Contact::default());
     (1..=850).for_each(|step| alarm.record(cisterns(step)));
     let left = |step: u64| cisterns(step) / 4;
     alarm.edited(left(850), false, Contact::default());
@@ -317,7 +317,7 @@ fn fills(structure: f64) -> impl Fn(u64) -> u64 {
 }
 
 fn changes() {
-    let new = |inside| Alarm::new(inside, Contact::default());
+    let new = |inside| LeakDetector::new(inside, Contact::default());
     for structure in [500.0, 20_000.0, 1_500_000.0] {
         let volume = fills(structure);
         let mut alarm = new(volume(0));
@@ -386,7 +386,7 @@ fn changes() {
         assert!(alarm.wants_look());
         alarm.look(contact);
         assert_eq!(alarm.leak().map(|l| l.cause), cause);
-        let mut alarm = Alarm::new(1000, touches(60, 30));
+        let mut alarm = LeakDetector::new(1000, touches(60, 30));
         growth[1..].iter().for_each(|n| alarm.record(*n));
         alarm.look(contact);
         assert_eq!(alarm.leak(), None, "{contact:?}");
@@ -395,7 +395,7 @@ fn changes() {
 
 /// The leak of a surface with this growth, while speeds change at these steps.
 fn leak_of(inside: impl Fn(u64) -> u64, changes: &[u64]) -> Leak {
-    let mut alarm = Alarm::new(inside(0), Contact::default());
+    let mut alarm = LeakDetector::new(inside(0), Contact::default());
     for step in 1..4000 {
         alarm.record(inside(step));
         if let Some(leak) = alarm.leak() {
@@ -460,7 +460,7 @@ fn contact_from(
     every: u64,
 ) -> Leak {
     let inside = |step: u64| 10_000 + (pace * step.saturating_sub(grows) as f64) as u64;
-    let mut alarm = Alarm::new(seed, Contact::default());
+    let mut alarm = LeakDetector::new(seed, Contact::default());
     for step in 1..3000 {
         // From the seed to the structure within a hundred steps.
         alarm.record(inside(step).min(seed + 80 * step));
@@ -521,7 +521,7 @@ fn contacts() {
         (Some(20), 20),
         (Some(140), 100),
     ] {
-        let mut alarm = Alarm::new(1_000, Contact::default());
+        let mut alarm = LeakDetector::new(1_000, Contact::default());
         for step in 1..=150u64 {
             alarm.record(1_000 + 100 * step);
             if change == Some(step) {
@@ -548,7 +548,7 @@ fn shrinks() {
         272, 236, 215, 216, 205, 211, 210, 219, 209, 216, 212, 225, 224, 228, 230, 236, 237,
     ];
     let later = (17..70).map(|window| 237 + 7 * (window - 16));
-    let mut alarm = Alarm::new(272, Contact::default());
+    let mut alarm = LeakDetector::new(272, Contact::default());
     let windows: Vec<u64> = shrinking.into_iter().chain(later).collect();
     for pair in windows.windows(2) {
         for n in 1..=10 {
@@ -570,18 +570,18 @@ fn shrinks() {
 /// A few voxels are a large share of a small surface: a surface that changes by them is not at rest, and no later
 /// growth is a leak. One that fluctuates by less is at rest, and its later growth is a leak.
 fn small() {
-    let mut alarm = Alarm::new(20, Contact::default());
+    let mut alarm = LeakDetector::new(20, Contact::default());
     let course = (0..150u64).map(|n| 20 - n / 30);
     for inside in course.chain(16..216) {
         alarm.record(inside);
         assert!(!alarm.rests() && alarm.leak().is_none(), "{inside} voxels");
     }
-    let mut alarm = Alarm::new(20, Contact::default());
+    let mut alarm = LeakDetector::new(20, Contact::default());
     for inside in (0..200u64).map(|n| 20 + n / 25).chain(28..228) {
         alarm.record(inside);
         assert!(!alarm.rests() && alarm.leak().is_none(), "{inside} voxels");
     }
-    let mut alarm = Alarm::new(20, Contact::default());
+    let mut alarm = LeakDetector::new(20, Contact::default());
     for n in 0..400 {
         alarm.record(40 + n % 20 / 10 * 2);
     }

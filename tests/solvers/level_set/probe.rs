@@ -121,7 +121,7 @@ fn background() {
         let made = image(noise, |r| head(r) + 3.0 * noise);
         let found = probe(&made);
         let air = backend(2)
-            .install(|| Background::of(&made.0, 0))
+            .install(|| Background::from_image(&made.0, 0))
             .expect("air");
         assert!(
             (f64::from(air.mode) - 3.0 * noise).abs() < 0.5 * noise + 0.5,
@@ -143,5 +143,9 @@ fn background() {
     }
     // A crop of tissue has no background.
     let crop = image(3.0, |r| if r < 8.0 { 40.0 } else { 200.0 });
-    assert!(backend(2).install(|| Background::of(&crop.0, 0)).is_none());
+    assert!(
+        backend(2)
+            .install(|| Background::from_image(&crop.0, 0))
+            .is_none()
+    );
 }

@@ -283,13 +283,13 @@ fn into_air() {
     let replayed = Evolution::replay(run.all_inputs(), &started, &script, &threads, &control);
     let (mut again, _) = replayed.expect("a replay");
     assert_eq!(again.growth(), run.growth());
-    assert_eq!(again.alarm().suspects(), None);
+    assert_eq!(again.leak_detector().suspects(), None);
     again.set(&params, &threads).expect("set");
     let ended = go(&mut again, 10);
     assert!(!matches!(ended, Ended::Leaked(_)), "{ended:?}");
     // It stays paused; once continued, it is stopped again only by more growth.
     assert_eq!(go(&mut run, 10), Ended::Leaked(leak));
-    run.let_leak(&backend(2)).expect("a field");
+    run.continue_past_leak(&backend(2)).expect("a field");
     assert_ne!(go(&mut run, 10), Ended::Leaked(leak));
 }
 

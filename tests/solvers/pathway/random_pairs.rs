@@ -98,7 +98,9 @@ fn shares(scene: &Scene, pairs: &RandomPairs, [from, to]: [DVec3; 2]) -> Option<
         sources: [source(Role::Seed).ok()?, source(Role::Target).ok()?],
         holds: &|at| regions.iter().any(|r| r.shape.contains(at)),
     };
-    let rates = pairs.of(&ends, &backend, &Control::new()).unwrap()?;
+    let rates = pairs
+        .rates_between(&ends, &backend, &Control::new())
+        .unwrap()?;
     pairs.shares(rates)
 }
 

@@ -97,7 +97,7 @@ impl Scanned {
         let n = self.tissue.len();
         let share: Vec<f64> = (0..n)
             .map(|i| {
-                let deep = f64::from(self.tissue[i].of(Tissue::DeepGrey));
+                let deep = f64::from(self.tissue[i].fraction(Tissue::DeepGrey));
                 (1.0 - (1.0 - dark) * deep) * coil(kind, &self.dwi, i)
             })
             .collect();
@@ -186,8 +186,8 @@ fn heads(first: u64) {
         let found = found(&dwi, &head.gradients);
         let what = format!("head {}, b {b}, SNR {snr}", n + 1);
         let brain = head.of(Fractions::brain);
-        let nuclei = head.of(|f| f.of(Tissue::DeepGrey));
-        let full = head.of(|f| f.brain() + f.of(Tissue::Csf));
+        let nuclei = head.of(|f| f.fraction(Tissue::DeepGrey));
+        let full = head.of(|f| f.brain() + f.fraction(Tissue::Csf));
         let (of_full, of_brain) = (dice(&found.mask, &full), held(&found.mask, &brain));
         println!(
             "{what}: Dice {of_full:.3}, {of_brain:.4} of the brain; {:?}",
@@ -258,7 +258,7 @@ fn in_noise() {
         let head = Scanned::new(n as u64 + 1, b0_count, b);
         let reference = match b0_count {
             0 => closed(&head.of(Fractions::brain)),
-            _ => head.of(|f| f.brain() + f.of(Tissue::Csf)),
+            _ => head.of(|f| f.brain() + f.fraction(Tissue::Csf)),
         };
         for (kind, snr) in [2.0, 3.0, 4.0, 5.0].into_iter().enumerate() {
             let dwi = head.seen(0.35, kind as u64, snr, &mut random);

@@ -103,7 +103,7 @@ fn orders() {
             for (found, expected) in tensor.d.into_iter().zip(components(expected)) {
                 // Single precision of the file, and of a header's affine.
                 let off = f64::from(found) - expected;
-                assert!(off.abs() < 3e-9, "{}: {off}", layout.words());
+                assert!(off.abs() < 3e-9, "{}: {off}", layout.description());
             }
         }
     }
@@ -215,7 +215,7 @@ fn found() {
         let params = tensor_check::Params::defaults();
         let output = tensor_check::compare(&volume, &params, &backend(2), &Control::new());
         let output = output.expect("compared");
-        println!("{}: {}", planted.words(), output.sentence());
+        println!("{}: {}", planted.description(), output.sentence());
         assert_eq!(output.found(), Some(planted));
         let best = &output.ranked[0];
         assert!(best.definite > 0.99 && best.slice.rgb.iter().any(|v| *v > 100));

@@ -11,8 +11,8 @@ use arcuate::compute::{Backend, BackendChoice, BackendKind, Control};
 use arcuate::data::{Grid, Mask, Region, Role, Shape, Tractogram, Volume};
 use arcuate::solvers::curves::StopReason;
 use arcuate::solvers::tractogram::selection::{
-    Edit, Given, Reason, Runs, Selection, SelectionRules, Within, apply, column, copied, means,
-    select,
+    Edit, Given, RejectReason, Runs, Selection, SelectionRules, Within, apply, column, copied,
+    means, select,
 };
 use glam::{DVec3, Vec3};
 use libtest_mimic::Trial;
@@ -218,7 +218,7 @@ fn logic() {
         );
         assert!((0..lines.len()).all(|i| inverted.marks[i] != found.marks[i]));
         assert_eq!(
-            inverted.dropped[Reason::Inverted as usize],
+            inverted.dropped[RejectReason::Inverted as usize],
             found.kept() as u64
         );
         // A streamline that touches an exclude region meets it; otherwise only one cut at it does.
@@ -281,7 +281,7 @@ fn values() {
     let kept: Vec<usize> = (0..500).filter(|&i| middle.marks[i]).collect();
     // Both limits are inclusive; NaN is within none.
     assert_eq!(kept, [3, 4, 5, 6, 8, 9]);
-    assert_eq!(middle.dropped[Reason::Value as usize], 494);
+    assert_eq!(middle.dropped[RejectReason::Value as usize], 494);
     let high = run(&lines, &with(vec![within("fa", 0.5, 1.0)]));
     for (i, kept) in high.marks.iter().enumerate() {
         let own = lines.offsets[i] as usize..lines.offsets[i + 1] as usize;
@@ -316,7 +316,7 @@ fn chance() {
     for seed in 0..ROUNDS {
         let found = run(&lines, &some(50, seed));
         assert_eq!(found.kept(), 50);
-        assert_eq!(found.dropped[Reason::Chance as usize], 150);
+        assert_eq!(found.dropped[RejectReason::Chance as usize], 150);
         for (times, kept) in times.iter_mut().zip(&found.marks) {
             *times += u32::from(*kept);
         }
@@ -388,7 +388,7 @@ fn odd() {
         &by_regions(vec![region(Role::Include, Shape::Mask(empty))]),
     );
     assert_eq!(found.kept(), 0);
-    assert_eq!(found.dropped[Reason::MissedInclude as usize], 4);
+    assert_eq!(found.dropped[RejectReason::MissedInclude as usize], 4);
     assert_eq!(
         run(&Tractogram::empty(), &by_regions(vec![ball(Role::Target)])).kept(),
         0
@@ -420,7 +420,7 @@ fn stops() {
             assert_eq!(*mark, start[i] == requested || end[i] == requested);
         }
         assert_eq!(
-            found.dropped[Reason::Stop as usize],
+            found.dropped[RejectReason::Stop as usize],
             300 - found.kept() as u64
         );
     }
@@ -482,7 +482,7 @@ fn edits() {
     let text = format!("Found {others} streamlines");
     assert!(error.to_string().contains(&text), "{error}");
     let beyond = Runs {
-        said: None,
+        selection_options: None,
         of: 500,
         runs: vec![[499, 2]],
     };

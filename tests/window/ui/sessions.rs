@@ -239,7 +239,7 @@ fn opening(state: &State) -> Opening {
         bytes: 5,
         modified_ns: 0,
         sha256: "0".to_owned(),
-        beside: Vec::new(),
+        companions: Vec::new(),
     };
     let read = ReadSession {
         origin_is_same: false,

@@ -140,7 +140,7 @@ fn stopped() {
         sieve.and_then(|s| s.stop)
     };
     for (word, wanted) in [
-        (StopReason::LowFa.words(), Some(StopReason::LowFa)),
+        (StopReason::LowFa.label(), Some(StopReason::LowFa)),
         ("Any reason", None),
     ] {
         click(&mut window, "Stop reason of the rows");

@@ -359,7 +359,7 @@ fn told() {
     let mut colours: Vec<_> = parts.iter().map(|p| p.colour.to_array()).collect();
     assert_eq!(ColourMap::STOP_COLOURS.len(), StopReason::COUNT);
     for (number, reason) in StopReason::ALL.into_iter().enumerate() {
-        assert_eq!(reason as usize, number, "{}", reason.words());
+        assert_eq!(reason as usize, number, "{}", reason.label());
     }
     colours.sort();
     colours.dedup();

@@ -6,16 +6,16 @@ use crate::data::random::Stream;
 use glam::{DAffine3, DVec3};
 use rayon::prelude::*;
 
-/// More samples make it no better.
+/// More samples do not improve the result.
 const MOST_SAMPLES: f64 = 60_000.0;
-/// Samples of one piece of work: sums are of pieces in their order, whoever computes them.
+/// Samples per work item: items are summed in their order, whichever thread computes them.
 const PIECE: usize = 4096;
-/// With less of the samples inside both images their histogram says nothing.
+/// If a smaller share of the samples lies inside both images, their histogram carries no information.
 const LEAST_OVERLAP: f64 = 0.25;
 
 pub struct Joint<'a> {
     moving: &'a Level,
-    /// World mm, and the fixed image there, in bins.
+    /// Points in world mm, with the value of the fixed image there in bins.
     samples: Vec<(DVec3, f32)>,
 }
 
@@ -50,7 +50,7 @@ impl<'a> Joint<'a> {
         Ok(Self { moving, samples })
     }
 
-    /// Where points of the moving image are moved so; 1 where the images hardly overlap.
+    /// The measure with points of the moving image transformed by `moved`; 1 if the images hardly overlap.
     pub fn information(&self, moved: &DAffine3) -> f64 {
         let voxel_from_world = self.moving.voxel_from_world * moved.inverse();
         let piece = |samples: &[(DVec3, f32)]| -> Histogram {

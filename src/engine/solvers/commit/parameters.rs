@@ -1,4 +1,4 @@
-//! What a fit depends on besides streamlines and scan, and the values it starts with.
+//! Parameters of a fit, and their defaults.
 
 use super::cylinder::Gamma;
 use super::model::{Intra, Model, Zeppelin};
@@ -19,14 +19,14 @@ pub struct Params {
     pub blur_mm: Option<f64>,
     /// λ as a share of the smallest that leaves no streamline, 0 for none.
     pub lasso: f32,
-    /// The penalty of groups of streamlines, each times the root of their number.
+    /// The penalty of groups of streamlines, each times the square root of its number of streamlines.
     pub group: f32,
     pub stop: Stop,
-    /// `None`: whichever takes less work.
+    /// `None`: the one that takes less work.
     pub way: Option<OperatorKind>,
-    /// On a graphics card.
+    /// Used on graphics cards.
     pub precision: Precision,
-    /// Fits a model that the scan does not determine.
+    /// Fits a model even if the scan does not determine it.
     #[serde(default)]
     pub force_model: bool,
 }
@@ -40,8 +40,8 @@ impl Params {
         parameters::check(self)
     }
 
-    /// Diffusivities are COMMIT's for the living brain (Daducci et al. 2015): 1.7 × 10⁻³ mm²/s along fibres, 0.51
-    /// across them outside, which is what a volume fraction of 0.7 leaves (Szafer et al. 1995), free water in
+    /// COMMIT's diffusivities for the living brain (Daducci et al. 2015): 1.7 × 10⁻³ mm²/s along fibres, 0.51 × 10⁻³
+    /// mm²/s across them outside, which follows from a volume fraction of 0.7 (Szafer et al. 1995), and free water in
     /// tissue and in cerebrospinal fluid.
     pub fn defaults_for(shells: usize) -> Self {
         let zeppelin = |across: f64| Zeppelin {
@@ -51,7 +51,8 @@ impl Params {
         Self {
             model: Model {
                 intra: Intra::Stick { along: ALONG },
-                // One shell does not tell free water from the others: a rounder zeppelin takes its part.
+                // One shell does not separate free water from the other compartments: a rounder zeppelin represents
+                // it.
                 extra: match shells {
                     0 | 1 => vec![zeppelin(0.51e-3), zeppelin(1.2e-3)],
                     _ => vec![zeppelin(0.51e-3)],
@@ -83,33 +84,33 @@ impl Params {
     }
 }
 
-/// Largest number of iterations of a fit. Fits of one bundle of nearly equal streamlines took 760 to 1 600 to the
-/// default tolerance (about a second), fits of whole brains 350.
+/// Largest number of iterations of a fit. To the default tolerance, fits of one bundle of nearly equal streamlines
+/// took 760 to 1 600 iterations (about a second), fits of whole brains 350.
 pub const DEFAULT_ITERATIONS: u32 = 5000;
 
-/// From 0.5 to 5 µm, as COMMIT's demonstrations have them.
+/// From 0.5 to 5 µm, as in COMMIT's demonstrations.
 pub const DEFAULT_RADII_UM: [f64; 4] = [0.5, 2.0, 3.5, 5.0];
 
-/// A mean radius of 1 µm, as axons of the living brain have (Alexander et al. 2010).
+/// A mean radius of 1 µm, as of axons in the living brain (Alexander et al. 2010).
 pub const DEFAULT_GAMMA: Gamma = Gamma {
     shape: 2.0,
     scale_um: 0.5,
 };
 
-/// Numbers with commas between them.
+/// Numbers separated by commas.
 fn list(values: impl IntoIterator<Item = f64>) -> String {
     let each: Vec<String> = values.into_iter().map(number_text).collect();
     each.join(",")
 }
 
-/// Reads such a list: finite numbers of at least 0.
+/// Reads such a list of finite, non-negative numbers.
 fn read_list(text: &str) -> Option<Vec<f64>> {
     let parts = text.split([',', ';', ' ']).filter(|part| !part.is_empty());
     let numbers: Option<Vec<f64>> = parts.map(|part| part.parse().ok()).collect();
     numbers.filter(|n| !n.is_empty() && n.iter().all(|v| v.is_finite() && *v >= 0.0))
 }
 
-/// The same, where a single 0 stands for none.
+/// The same; a single 0 stands for an empty list.
 fn read_some(text: &str) -> Option<Vec<f64>> {
     let numbers = read_list(text)?;
     Some(numbers.into_iter().filter(|v| *v > 0.0).collect())
@@ -133,7 +134,7 @@ fn no_water(params: &Params) -> Option<&'static str> {
     is_density(params).then_some("streamline density has no water")
 }
 
-/// Why what concerns signals has no effect.
+/// Why a parameter of signals has no effect.
 fn no_signal(params: &Params) -> Option<&'static str> {
     is_density(params).then_some("streamline density has no signal")
 }
@@ -158,7 +159,7 @@ impl Params {
         self.model.extra.iter_mut().for_each(|z| z.along = to);
     }
 
-    /// Streamline density knows neither directions nor other compartments.
+    /// The density model uses neither directions nor other compartments.
     fn set_density(&mut self) {
         self.model = Model {
             intra: Intra::Density,
@@ -168,7 +169,7 @@ impl Params {
     }
 }
 
-/// A penalty: a share of the smallest one that leaves no streamline.
+/// A penalty, as a share of the smallest one that leaves no streamline.
 const fn penalty(
     get: fn(&Params) -> Option<f64>,
     set: fn(&mut Params, Option<f64>),
@@ -182,7 +183,7 @@ const fn penalty(
     })
 }
 
-/// A penalty of 0 is off.
+/// A penalty of 0 counts as off.
 fn penalty_of(value: f32) -> Option<f64> {
     (value > 0.0 || value.is_nan()).then(|| widened(value))
 }
@@ -254,7 +255,7 @@ impl Parameters for Params {
             kind: Kind::Number(Number {
                 unit: Unit::Diffusivity,
                 soft: (0.5, 3.0),
-                // Nothing in a head is faster: most likely it is in another unit.
+                // No diffusivity in a head is larger: such a value is most likely in another unit.
                 hard: Limits::above(0.0, 10.0),
                 ..Number::new(
                     |p| Some(p.along().unwrap_or(ALONG)),
@@ -555,7 +556,7 @@ impl Parameters for Params {
         },
     ];
 
-    /// For a scan of several shells.
+    /// Defaults for a scan of several shells.
     fn defaults() -> Self {
         Self::defaults_for(2)
     }

@@ -1,11 +1,11 @@
 //! The papers' form (van Aart 2010, algorithm 3; van Aart et al. 2011, eq. 3): x″ᶜ = −Γᶜₐᵦ x′ᵃ x′ᵇ,
 //! with D and the three derivatives of G = D⁻¹ interpolated as four fields.
 //!
-//! Γ is held during a step, so that the step is of first order along the path; the four fields are
-//! not derivatives of one another, so that x′ᵀ G x′ drifts at any step size. Steps are of equal
-//! parameter: they are as long as asked for only where the ray starts, and a ray ends where one would be
-//! longer than a voxel's shortest edge and four times what was asked for: what comes after such a leap
-//! depends on nothing that was passed over. For comparison, not for use.
+//! Γ is constant during a step, so that the step is of first order along the path; the four fields are not
+//! derivatives of one another, so that x′ᵀ G x′ drifts at any step size. Steps have equal parameter: they have the
+//! requested length only where the ray starts, and a ray ends where one would be longer than a voxel's shortest edge
+//! and than four times the requested step: after such a leap the ray would be independent of what it skipped. For
+//! comparison only.
 
 use super::Params;
 use super::half_ray::{End, HalfRay, HalfRayRules, RayHalves, Step};
@@ -21,7 +21,7 @@ use rayon::prelude::*;
 /// A symmetric matrix: xx xy xz yy yz zz.
 type Symmetric = [f64; 6];
 
-/// The pairs (a, b) that the components of a symmetric matrix stand for.
+/// The pairs (a, b) of the components of a symmetric matrix.
 pub const PAIRS: [(usize, usize); 6] = [(0, 0), (0, 1), (0, 2), (1, 1), (1, 2), (2, 2)];
 
 /// The component of a symmetric matrix at a row and column.
@@ -29,8 +29,8 @@ fn component(row: usize, column: usize) -> usize {
     [[0, 1, 2], [1, 3, 4], [2, 4, 5]][row][column]
 }
 
-/// The 18 Christoffel symbols Γᶜₐᵦ = ½ Dᶜˢ (∂ₐGᵦₛ + ∂ᵦGₐₛ − ∂ₛGₐᵦ), by c and then the pairs (a, b) of
-/// [`PAIRS`], from D = G⁻¹ and the derivatives of G along the three axes.
+/// The 18 Christoffel symbols Γᶜₐᵦ = ½ Dᶜˢ (∂ₐGᵦₛ + ∂ᵦGₐₛ − ∂ₛGₐᵦ), by c, then by the pairs (a, b) of [`PAIRS`], from
+/// D = G⁻¹ and the derivatives of G along the three axes.
 pub fn christoffel(d: Symmetric, dg: [Symmetric; 3]) -> [Symmetric; 3] {
     let mut symbols = [[0.0; 6]; 3];
     for (pair, (a, b)) in PAIRS.into_iter().enumerate() {
@@ -146,7 +146,7 @@ fn acceleration(symbols: &[Symmetric; 3], v: [f64; 3]) -> [f64; 3] {
     })
 }
 
-/// Follows rays one after the other.
+/// Follows the rays one after the other.
 pub fn follow(
     fields: &Fields,
     rules: &HalfRayRules,
@@ -185,7 +185,7 @@ pub fn follow(
     Ok(halves)
 }
 
-/// Between two looks whether to go on.
+/// Steps between two checks for cancellation.
 const STEPS_PER_LOOK: u32 = 4096;
 
 #[allow(clippy::too_many_arguments)]
@@ -204,7 +204,7 @@ fn travel(
     let Some(mut here) = fields.at(x) else {
         return Ok(End::new(StopReason::LeftVolume));
     };
-    // v = D p, of length 1 mm where it starts.
+    // v = D p, of length 1 mm at its start.
     let d: Symmetric = std::array::from_fn(|k| f64::from(here.0[k]));
     let p = start.p.map(|c| f64::from(sense * c));
     let mut v = product(&d, p);

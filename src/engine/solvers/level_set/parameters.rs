@@ -1,4 +1,4 @@
-//! What steers the surface.
+//! Parameters of the level set.
 
 use crate::parameters::{
     self, DefaultText, Kind, Limits, Number, Param, ParamError, Parameters, Scale, Switch, Unit,
@@ -6,59 +6,59 @@ use crate::parameters::{
 };
 use serde::{Deserialize, Serialize};
 
-/// Which discretisation, and in which units.
+/// The discretisation and its units.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub enum Mode {
-    /// Speeds that mean the same on every scan; each term discretised by what it is.
+    /// Speeds with the same meaning on every scan; each term discretised by its type.
     Scaled,
-    /// Lefohn 2004, appendix A: grey values as they are, curvature and rescaling in one speed that is
-    /// upwinded by its sign, voxels taken for cubes. For comparison.
+    /// Lefohn 2004, appendix A: unscaled grey values, curvature and rescaling in one speed that is upwinded by its
+    /// sign, voxels treated as cubes. For comparison.
     Paper,
 }
 
-/// A speed out of another image: −1 at `low`, +1 at `high`, linear in between.
+/// A speed from another image: −1 at `low`, +1 at `high`, linear in between.
 #[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
 pub struct LayerSpeed {
-    /// Where the surface shrinks.
+    /// The value at which the surface shrinks.
     pub low: f32,
-    /// Where it grows.
+    /// The value at which it grows.
     pub high: f32,
 }
 
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct Params {
     pub mode: Mode,
-    /// T, grey value of what is looked for.
+    /// T, grey value of the structure.
     pub target: f32,
-    /// ε, how far from it the speed turns inwards.
+    /// ε, the distance from T at which the speed turns inwards.
     pub tolerance: f32,
-    /// 1 − a, weight of the curvature against that of all other speeds, 0 to 1.
+    /// 1 − a, weight of the curvature relative to all other speeds, 0 to 1.
     pub smoothness: f32,
-    /// Weight of the grey value's speed among those.
+    /// Weight of the intensity speed among those.
     pub intensity: f32,
-    /// Weight of region statistics (Chan and Vese 2001): +1 at the mean inside, −1 at that outside.
+    /// Weight of region statistics (Chan and Vese 2001): +1 at the mean inside, −1 at the mean outside.
     pub region: f32,
     /// Weight of edge stopping, 0 for none: speed and curvature times 1 − edge + edge g with
     /// g = 1 / (1 + (|∇I| / contrast)²), and advection along ∇g (Caselles, Kimmel and Sapiro 1997, eq. 16).
     pub edge: f32,
-    /// Gradient of the smoothed image at which g is one half, grey values a mm.
+    /// Gradient of the smoothed image at which g is one half, grey values per mm.
     pub edge_contrast: f32,
-    /// The values of another image that are a speed.
+    /// Values of another image that define a speed.
     pub layer: Option<LayerSpeed>,
-    /// Weight of that speed; negative turns it.
+    /// Weight of that speed; a negative weight reverses it.
     pub layer_weight: f32,
-    /// Speed where "grow here" or "not here" is painted; the curvature's weight leaves it alone.
+    /// Speed where "grow here" or "not here" is painted; unaffected by the curvature's weight.
     pub bias: f32,
-    /// How fast |∇φ| is drawn to 1, a unit of time; 0: not at all.
+    /// Rate at which |∇φ| is drawn to 1, per unit of time; 0: not at all.
     pub rescaling: f32,
     /// Steps between two redistancings; 0: never.
     pub redistance_every: u32,
 }
 
 impl Params {
-    /// Smooth enough for noise of a third of the contrast, rough enough to follow gyri and the horns of
-    /// ventricles, which a surface of 0.25 and more does not enter; redistanced before speeds of opposite sign
-    /// have squeezed the band.
+    /// Smooth enough for noise of a third of the contrast, rough enough to follow gyri and the horns of ventricles,
+    /// which a surface with 0.25 or more does not enter; redistanced before speeds of opposite sign have compressed
+    /// the band.
     pub fn defaults_for(target: f32, tolerance: f32) -> Self {
         Self {
             mode: Mode::Scaled,
@@ -68,7 +68,7 @@ impl Params {
             intensity: 1.0,
             region: 0.0,
             edge: 0.0,
-            // An edge whose values differ by twice the tolerance over 2 mm half stops the surface.
+            // An edge whose values differ by twice the tolerance over 2 mm halves the speed.
             edge_contrast: tolerance,
             layer: None,
             layer_weight: 1.0,
@@ -88,7 +88,7 @@ impl Params {
         parameters::check(self)
     }
 
-    /// Whether more than one number a voxel is needed.
+    /// Whether more than one number per voxel is needed.
     pub(super) fn extra(&self) -> bool {
         self.mode == Mode::Scaled && (self.region > 0.0 || self.edge > 0.0)
     }
@@ -277,7 +277,7 @@ impl Parameters for Params {
         },
     ];
 
-    /// For values from 0 to 1, until the image tells the target.
+    /// For values from 0 to 1, until the target is estimated from the image.
     fn defaults() -> Self {
         Self::defaults_for(0.5, 0.1)
     }
@@ -326,19 +326,19 @@ impl Parameters for Params {
     }
 }
 
-/// How the narrow band is kept: it decides how long a step takes, not what comes out.
+/// Layout of the narrow band: it affects the duration of a step, not its result.
 #[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
 pub struct Layout {
-    /// Voxels of a brick's edge: 8 or 16; graphics cards have 8.
+    /// Voxels along a brick's edge: 8 or 16; graphics cards use 8.
     pub brick: usize,
-    /// |φ| is kept up to so many of the longest voxel edges.
+    /// |φ| is limited to this many longest voxel edges.
     pub band: f32,
-    /// All bricks are computed: for tests.
+    /// Computes all bricks: for tests.
     pub everywhere: bool,
 }
 
 impl Layout {
-    /// As the measured design: three voxels hold all that a step reads about the surface.
+    /// The fastest measured layout: three voxels hold all that a step reads about the surface.
     pub const BEST: Self = Self {
         brick: 8,
         band: 3.0,

@@ -1,4 +1,4 @@
-//! What tracking does alike wherever it runs: rules, seeds and how they start, room in memory.
+//! The part of tracking that all backends share: rules, seeds and their starts, memory budget.
 
 use super::field::{Cubic, Sampler, Trilinear};
 use super::follow::{Begin, HalfStreamlineRules, Start};
@@ -23,7 +23,7 @@ pub struct Job<'a> {
     pub limits: Limits,
     pub control: &'a Control,
     pub room: MemoryBudget<'a>,
-    /// How often all seeds are followed.
+    /// Number of times that all seeds are followed.
     pub repetitions: usize,
 }
 
@@ -32,12 +32,12 @@ pub struct Job<'a> {
 pub struct Begun {
     pub seeds: Vec<u32>,
     pub starts: Vec<Start>,
-    /// How many others there are.
+    /// Number of seeds that cannot start.
     pub no_start: u64,
 }
 
 impl<'a> Job<'a> {
-    /// What a seed's curve may have.
+    /// Largest number of points of a seed's curve.
     pub fn most_points(&self) -> u64 {
         1 + senses(self.limits.both_ways) as u64 * u64::from(self.rules.max_steps)
     }
@@ -81,7 +81,7 @@ impl<'a> Job<'a> {
         })
     }
 
-    /// Which seeds can start, and how.
+    /// The seeds that can start, with their starts.
     pub fn begin<S: Sampler>(&self, sampler: &S, seeds: impl Iterator<Item = usize>) -> Begun {
         let seeds: Vec<usize> = seeds.collect();
         let points: Vec<[f32; 3]> = seeds.iter().map(|&i| self.seeds.point(i)).collect();
@@ -92,7 +92,7 @@ impl<'a> Job<'a> {
         });
         let mut started = Begun::default();
         for (seed, start) in seeds.into_iter().zip(starts) {
-            // Mask regions bound the seeds too.
+            // Mask regions apply to seeds, too.
             match start.filter(|s| self.gates.allows(s.at)) {
                 Some(start) => {
                     started.seeds.push(seed as u32);
@@ -104,7 +104,7 @@ impl<'a> Job<'a> {
         started
     }
 
-    /// As [`Job::begin`] on all threads, which need to be installed.
+    /// Does the same as [`Job::begin`] on all threads, which must be installed.
     pub fn begin_all(&self, sampled: &Sampled, seeds: &[u32]) -> Result<Begun, Cancelled> {
         const PART: usize = 1024;
         let begin = |part: &[u32]| {
@@ -125,7 +125,7 @@ impl<'a> Job<'a> {
         Ok(all)
     }
 
-    /// One output in the order of the parts; needs the backend's threads installed.
+    /// One output in the order of the parts. Needs the backend's threads installed.
     pub fn output(&self, parts: Vec<JoinedCurves>) -> Result<Output, Error> {
         Ok(gather(parts, &self.gates, false)?)
     }
@@ -161,7 +161,7 @@ impl<'a> Sampled<'a> {
         }
     }
 
-    /// Records from one to the next along y and z.
+    /// Distance in records from one to the next along y and z.
     pub fn strides(&self) -> [usize; 2] {
         match self {
             Self::Trilinear(sampler) => sampler.strides,

@@ -1,4 +1,4 @@
-//! Why seeds do not start.
+//! The reasons why seeds do not start.
 
 use super::direction::deviator;
 use super::field::{Points, Sampler, Trilinear};
@@ -11,11 +11,11 @@ use crate::solvers::curves::seeding::Seeds;
 use crate::solvers::curves::{Output, Params, SeedOutcome, Starts};
 use glam::DVec3;
 
-/// At most this many seeds are looked at: enough to tell the reason.
+/// Largest number of seeds examined: enough to find the reason.
 const MOST: usize = 4096;
 
 impl Output {
-    /// Notes why nothing starts, where nothing was kept and some seeds did not.
+    /// Records why nothing starts, if nothing was kept and some seeds did not start.
     pub fn look_for_starts(
         &mut self,
         field: &TensorField,
@@ -31,7 +31,7 @@ impl Output {
     }
 }
 
-/// Looks at the seeds of these regions and parameters, evenly spread where there are many.
+/// Examines the seeds of these regions and parameters, evenly spaced if there are many.
 pub fn starts(
     field: &TensorField,
     regions: &[Region],
@@ -43,7 +43,7 @@ pub fn starts(
         let seeds = Seeds::new(field, regions, params, control)?;
         let masks: Vec<&Region> = regions.iter().filter(|r| r.role == Role::Mask).collect();
         let sampler = Trilinear::new(field);
-        // Without any anisotropy there is no direction to start in.
+        // Without any anisotropy there is no starting direction.
         let least = params.min_fa.map_or(0.0, |fa| (fa * fa) as f32).max(1e-8);
         let mut found = Starts {
             min_fa: params.min_fa,

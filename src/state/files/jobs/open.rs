@@ -178,7 +178,7 @@ pub fn table(
 ) -> Result<ScanGradients, String> {
     let table = match io::gradients::for_scan(path, named, grid, volumes) {
         Err(error) if named.is_empty() && error != io::Error::Cancelled => {
-            let text = error.words();
+            let text = error.sentence();
             let sentence = format!("{text}; until then the scan has no gradients");
             return Ok(ScanGradients {
                 notes: vec![sentence.into()],
@@ -290,7 +290,7 @@ pub fn open(
         },
     };
     let mask_beside = match &loaded {
-        Loaded::Scan { dwi, .. } => io::mask_beside(path, &dwi.grid),
+        Loaded::Scan { dwi, .. } => io::companion_mask(path, &dwi.grid),
         _ => None,
     };
     Ok(Opened::File(Box::new(OpenedFile {

@@ -10,7 +10,7 @@ use crate::solvers::commit::cylinder::Timing;
 use crate::solvers::commit::dictionary::Dictionary;
 use crate::solvers::commit::operator::OperatorKind;
 use crate::solvers::commit::solver::Curve;
-use crate::solvers::commit::{Expected, Fit, Inputs, MemoryDemand, Params, Prepared};
+use crate::solvers::commit::{Fit, Inputs, MemoryDemand, Params, Prepared, TimeEstimate};
 use crate::solvers::tensor_fit::{self, MaskReport};
 use crate::solvers::tractogram::selection::{SelectionRules, select};
 use crate::state::job_end::ended;
@@ -139,7 +139,7 @@ pub struct FitEstimate {
     pub free: Option<u64>,
     /// Bytes on each graphics card, and those free on the first.
     pub on_card: Option<(u64, u64)>,
-    pub expected: Expected,
+    pub expected: TimeEstimate,
 }
 
 impl Job for FitWeights {
@@ -260,7 +260,9 @@ impl FitWeights {
             StartFrom::Fit(x) if is_known => Some(Cow::Borrowed(&**x)),
             // Unknowns of another operator have a different order.
             StartFrom::Zero | StartFrom::Fit(_) => None,
-            StartFrom::Weights(weights) => Some(Cow::Owned(prepared.unknowns(weights))),
+            StartFrom::Weights(weights) => {
+                Some(Cow::Owned(prepared.unknowns_from_weights(weights)))
+            }
         };
         let without = self.without(left.as_deref(), backend, control)?;
         let prepare_ms = started.elapsed().as_secs_f64() * 1e3;
@@ -383,7 +385,7 @@ impl FitWeights {
                 demand,
                 free,
                 on_card: card_free.map(|(free, _)| (demand.on_card, free)),
-                expected: inputs.expected(&self.params, &samples, &demand, backend),
+                expected: inputs.estimate(&self.params, &samples, &demand, backend),
             })
         })
     }

@@ -2,7 +2,7 @@
 
 use crate::data::Volume;
 use crate::data::appearance::{ColourMap, Interpolation};
-use crate::data::words::counted;
+use crate::data::text::counted;
 use crate::state::core::display::{self, LineColouring};
 use crate::state::core::layer::{Content, Layer, LayerId};
 use crate::state::core::words::{THIN, count};

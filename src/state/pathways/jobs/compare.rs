@@ -153,7 +153,7 @@ impl ComparePathway {
             sources: [source(Role::Seed)?, source(Role::Target)?],
             holds: &|at| ends.iter().any(|r| r.shape.contains(at)),
         };
-        let rates = pairs.of(&ends, backend, control)?;
+        let rates = pairs.rates_between(&ends, backend, control)?;
         Ok(Compared {
             field: field.id(),
             shares: rates.and_then(|rates| pairs.shares(rates)),

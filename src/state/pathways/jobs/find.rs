@@ -4,7 +4,12 @@ use crate::compute::{Backend, Control};
 use crate::data::{DataId, ImageExporter, Mask, Region, Role, Shape, TensorField, Volume};
 use crate::jobs::session::Tensors;
 use crate::jobs::{Delivery, Job, JobError, PartialSender, Receive, Slot, Unfinished, Worker};
-use crate::solvers::eikonal::{self, CostField, LocalSolver, Prepared, Source, solve};
+use crate::solvers::eikonal;
+use crate::solvers::eikonal::CostField;
+use crate::solvers::eikonal::CostSource;
+use crate::solvers::eikonal::LocalSolver;
+use crate::solvers::eikonal::Prepared;
+use crate::solvers::eikonal::solve;
 use crate::solvers::metric::{Metric, halved};
 use crate::solvers::pathway::{Domain, Params, Pathway, excess_on_card};
 use crate::solvers::{Error, tractogram};
@@ -240,7 +245,7 @@ impl FindPathway {
         };
         let metric = &prepared.metric;
         let mut fields: [Option<CostField>; 2] = [None, None];
-        let mut sources: Vec<(usize, Arc<Source>)> = Vec::new();
+        let mut sources: Vec<(usize, Arc<CostSource>)> = Vec::new();
         for (side, role) in [Role::Seed, Role::Target].into_iter().enumerate() {
             let same = |shapes: &[Arc<Shape>]| {
                 let mut pairs = shapes.iter().zip(&ends[side]);

@@ -32,7 +32,7 @@ pub struct SaveMasks {
 impl SaveLabels {
     /// The file of names and colours.
     pub fn table(path: &Path) -> PathBuf {
-        io::label_table::beside(path)
+        io::label_table::table_path(path)
     }
 
     /// Number of each region, and a note about them. Regions keep their own numbers if these are distinct, and the
@@ -100,10 +100,10 @@ impl WriteFile for SaveLabels {
         let name = table.file_name().unwrap_or_default().to_string_lossy();
         let mut what = format!(
             "{} as labels{said}, with their names in {name}",
-            io::words::counted(count, "region")
+            io::text::counted(count, "region")
         );
         if shared > 0 {
-            let shared = io::words::counted(shared, "voxel");
+            let shared = io::text::counted(shared, "voxel");
             what += &format!("; {shared} in several regions went to the first of them");
         }
         Ok(saved(self.path, what, None))
@@ -163,7 +163,7 @@ impl WriteFile for SaveMasks {
         }
         let what = format!(
             "{} as masks, the first of them",
-            io::words::counted(count, "region")
+            io::text::counted(count, "region")
         );
         Ok(saved(first, what, None))
     }

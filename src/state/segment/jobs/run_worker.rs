@@ -326,7 +326,7 @@ impl RunMemory {
             && self.of.play != RunControl::Rest
             && matches!(run.ended, Ended::Leaked(_))
         {
-            run.evolution.let_leak(backend)?;
+            run.evolution.continue_past_leak(backend)?;
         }
         let mut piece = 1;
         let mut shown = self.run.as_ref().map_or(0, |run| run.evolution.step());

@@ -8,7 +8,7 @@ use crate::state::State;
 use crate::state::core::layer::{Layer, LayerId};
 use crate::state::document::Document;
 use crate::state::filter::{Times, Weighed};
-use crate::state::recipe::MediumRecipe;
+use crate::state::recipe::RayMetricParams;
 use crate::state::segment::{SegmentSettings, Start};
 use crate::state::sessions::unsaved::{absent, same_start, turned};
 use crate::state::track::types::WholeBrain;
@@ -22,7 +22,7 @@ pub(in crate::state) struct Parameters {
     fit_mask: Option<LayerId>,
     track: curves::Params,
     whole_brain: WholeBrain,
-    rays: (MediumRecipe, geodesic::Params, Cut),
+    rays: (RayMetricParams, geodesic::Params, Cut),
     pathways: pathway::Params,
     filter: Filtered,
     segment: Segment,

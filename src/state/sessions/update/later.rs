@@ -159,7 +159,7 @@ pub(in crate::state) fn was_made_again(
     if let Some(sentence) = lost {
         state.session.notify(Severity::Warning, sentence);
     }
-    let text = outcome.map_or(String::new(), |o| format!(", {}", o.words()));
+    let text = outcome.map_or(String::new(), |o| format!(", {}", o.label()));
     let seconds = wall_ms / 1e3;
     state.session.status = format!("Recomputed {name}: {streamlines} in {seconds:.1} s{text}");
     if outcome == Some(Match::Differs) {

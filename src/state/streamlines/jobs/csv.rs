@@ -2,7 +2,7 @@
 
 use crate::compute::Control;
 use crate::io::atomic::{Stop, write_rows};
-use crate::io::words::{counted, in_line};
+use crate::io::text::{counted, in_line};
 use crate::jobs::{JobError, Saved, Worker};
 use crate::solvers::connectivity::Connectome;
 use crate::solvers::curves::StopReason;

@@ -2,7 +2,7 @@
 
 use crate::compute::Control;
 use crate::data::Tractogram;
-use crate::data::words::counted;
+use crate::data::text::counted;
 use crate::jobs::{
     Delivery, Job, JobError, PartialSender, Receive, Slot, Unfinished, Worker, memory_for_curves,
 };

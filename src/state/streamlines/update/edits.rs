@@ -36,7 +36,8 @@ pub fn keep(state: &mut State, effects: &mut Vec<Effect>) {
     let step = match (by_rules, state.sifted(sieve.layer)) {
         (true, _) => Edit::Select(Box::new(rules)),
         (false, Some(sifted)) => Edit::Keep(Runs {
-            said: selection_options(&state.document, &sieve, &rules).filter(|_| !moved && !weighed),
+            selection_options: selection_options(&state.document, &sieve, &rules)
+                .filter(|_| !moved && !weighed),
             ..Runs::new(&sifted.marks.0)
         }),
         (false, None) => return,

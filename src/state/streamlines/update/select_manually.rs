@@ -1,6 +1,6 @@
 //! Manual selection of streamlines: with the mouse, in the table, in the matrix.
 
-use crate::data::words::counted;
+use crate::data::text::counted;
 use crate::solvers::tractogram::pick::{Screen, Wanted};
 use crate::state::streamlines::jobs::Among;
 use crate::state::streamlines::jobs::pick::PickStreamlines;

@@ -1,7 +1,7 @@
 //! Tensors: fitted to a scan, or read from an image.
 
 use crate::compute::{Backend, Control};
-use crate::data::words::counted;
+use crate::data::text::counted;
 use crate::data::{Gradients, Mask, Volume};
 use crate::jobs::{Delivery, Job, JobError, JobHandle, PartialSender, Receive, Slot, Worker};
 use crate::solvers::tensor_fit::{self, Maps, MaskReport, Output, Params};

@@ -78,7 +78,10 @@ fn hint(output: &Output) -> String {
     match output.verdict() {
         Verdict::AsTheyAre => "Correct: no change gives longer and more coherent fibres".to_owned(),
         Verdict::Better(turn, _) => {
-            format!("Better with {}: click its picture to use it", turn.words())
+            format!(
+                "Better with {}: click its picture to use it",
+                turn.description()
+            )
         }
         Verdict::Undecided => "Undecided: the best candidates are equally good".to_owned(),
     }
@@ -139,7 +142,7 @@ fn pictures(ui: &mut Ui, pictures: &Pictures, output: &Arc<Output>, actions: &mu
 }
 
 fn words(rank: usize, candidate: &Candidate) -> String {
-    let turn = candidate.turn.words();
+    let turn = candidate.turn.description();
     let take = if candidate.turn == AxisChange::NONE {
         ""
     } else {

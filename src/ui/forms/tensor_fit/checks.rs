@@ -418,7 +418,7 @@ fn gradient_check(state: &State) -> Option<Check> {
     let (suspect, compared) = (suspected(state), turned.is_some() || axes_known(state));
     let mut report = vec![shells(gradients)];
     if let Some(turn) = turned {
-        report.push(format!("The file's table with {}", turn.words()));
+        report.push(format!("The file's table with {}", turn.description()));
     }
     if !compared {
         report.push(
@@ -447,7 +447,7 @@ fn gradient_check(state: &State) -> Option<Check> {
                 turned,
                 gradients.shells().iter().filter(|s| s.0 > 0).count(),
             ) {
-                (Some(turn), _) => turn.words(),
+                (Some(turn), _) => turn.description(),
                 _ if !compared => "axes not compared".to_owned(),
                 (_, 1) => format!("{n} on one shell"),
                 (_, shells) => format!("{n} on {shells} shells"),

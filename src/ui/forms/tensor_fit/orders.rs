@@ -64,7 +64,7 @@ pub fn check(state: &State) -> Option<Check> {
         None => "Six volumes without gradients: they are tensors if you choose the order and the axes of their \
                  components"
             .to_owned(),
-        Some(layout) => format!("{}: {}", layer.name, layout.words()),
+        Some(layout) => format!("{}: {}", layer.name, layout.description()),
     };
     Some(Check {
         verdict,
@@ -137,7 +137,10 @@ fn hint(output: &Output, now: Option<TensorLayout>) -> String {
         (Some(found), Some(now)) if found == now => {
             "Correct: no other choice gives longer, more coherent fibres".to_owned()
         }
-        (Some(found), _) => format!("Most likely {}: click its picture to use it", found.words()),
+        (Some(found), _) => format!(
+            "Most likely {}: click its picture to use it",
+            found.description()
+        ),
         (None, _) if output.ranked.is_empty() => {
             "These volumes are not tensors in any known order".to_owned()
         }
@@ -194,7 +197,7 @@ fn row(
             Rect::from_min_max(pos2(both.left(), top), pos2(both.right(), top + CAPTION))
         };
         let small = || theme::regular(size::CAPTION);
-        let order = candidate.layout.order.words();
+        let order = candidate.layout.order.components();
         paint::left(painter, caption(0.0), order, small(), ink);
         let axes = match is_now {
             true => format!("{} axes, current", candidate.layout.frame.name()),
@@ -222,7 +225,7 @@ fn words(rank: usize, candidate: &Candidate, is_now: bool) -> String {
     format!(
         "{}. {}: {} of the voxels are positive definite, {} mean length, coherence {}{take}",
         rank + 1,
-        candidate.layout.words(),
+        candidate.layout.description(),
         format::with_unit(&format::fixed(100.0 * candidate.definite, 1), "%"),
         format::with_unit(&format::fixed(candidate.mean_length_mm, 1), "mm"),
         format::fixed(candidate.coherence, 3),

@@ -15,7 +15,7 @@ pub struct Vectors<'a> {
 }
 
 impl<'a> Vectors<'a> {
-    /// From x.
+    /// Starts at x.
     pub fn new(
         cards: &'a MultiDeviceOperator,
         y: &[f32],
@@ -38,7 +38,7 @@ impl<'a> Vectors<'a> {
         })
     }
 
-    /// Waits, and adds up what each card did.
+    /// Waits for all cards and adds their sums.
     fn read(&self) -> Result<[f64; SUMS], cuda::Error> {
         let mut all = [0.0; SUMS];
         for of in &self.each {
@@ -53,7 +53,7 @@ impl<'a> Vectors<'a> {
         0.5 * sums[0] + f64::from(self.lasso) * sums[OF_COLUMNS + 3] + sums[OF_GROUPS]
     }
 
-    /// A x − y of a point, over that of the point before the last if there is a last.
+    /// A x − y of a point, which replaces the residual of the point before the last if there is one.
     fn residual(
         &self,
         point: for<'b> fn(&'b DeviceVectors) -> &'b Point,
@@ -72,7 +72,7 @@ impl<'a> Vectors<'a> {
         }))
     }
 
-    /// Into g, of (1 + β) now − β before.
+    /// Writes the gradient at (1 + β) now − β before to g.
     fn gradient(
         &self,
         points: for<'b> fn(&'b DeviceVectors) -> [&'b Point; 2],
@@ -84,13 +84,13 @@ impl<'a> Vectors<'a> {
         self.cards.backward(r, beta, &g)
     }
 
-    /// From now and the point before to the next with its measures, without groups.
+    /// Steps from the last two points to the next one and measures it, without groups.
     fn advance(&mut self, beta: f32) -> Result<(), cuda::Error> {
         let r = self.each.iter();
         let r = r.map(|of| [&of.now, &of.before].map(|point| of.at(&point.r)));
         self.cards
             .gather(r, beta, |i, _, buffers| self.each[i].advance(buffers, beta))?;
-        // The point before the last made room.
+        // The slot of the point before the last is free.
         self.swap();
         Ok(())
     }
@@ -117,7 +117,7 @@ impl Engine for Vectors<'_> {
         self.each.iter_mut().try_for_each(DeviceVectors::clear)?;
         if self.each[0].groups.is_some() {
             self.gradient(|of| [&of.now, &of.before], beta)?;
-            // The point before the last makes room.
+            // The slot of the point before the last becomes free.
             self.swap();
             for of in &self.each {
                 of.penalised(&of.z, &of.now.x)?;

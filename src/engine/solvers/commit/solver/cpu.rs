@@ -6,7 +6,7 @@ use super::vectors::{Lanes8, Residual, add, combine, product, sums};
 use crate::compute::simd::dispatch;
 use crate::solvers::Error;
 
-/// A point, and A x − y of it.
+/// A point x and its residual A x − y.
 #[derive(Clone, Default)]
 struct Point {
     x: Vec<f32>,
@@ -26,9 +26,9 @@ pub struct Cpu<'a> {
 /// Vectors of the second phase; empty before it.
 #[derive(Default)]
 struct Round {
-    /// Where it has come to, then where is looked.
+    /// The point reached, later the trial point.
     moved: Point,
-    /// Its last step, then the way that is searched.
+    /// The last step, later the search direction.
     direction: Vec<f32>,
     a_direction: Vec<f32>,
 }
@@ -54,7 +54,7 @@ impl Problem<'_> {
         0.5 * square + self.penalty.value(x, self.operator.shape())
     }
 
-    /// Gives a point the residual of its x; its objective.
+    /// Computes the residual of a point from its x; returns its objective.
     fn look_at(&self, point: &mut Point) -> Result<f64, Error> {
         let Point { x, r } = point;
         let [square, _] = self.operator.apply_with(x, r, &|from, ax, r| {
@@ -68,7 +68,7 @@ impl Problem<'_> {
         Ok(self.objective(square, x))
     }
 
-    /// ∇ of the smooth part at the point (1 + β) now − β before.
+    /// ∇ of the smooth part at (1 + β) now − β before.
     fn gradient(&self, beta: f32, now: &Point, before: &Point, g: &mut [f32]) -> Result<(), Error> {
         self.operator.adjoint_of(
             &|from, to| {
@@ -81,8 +81,8 @@ impl Problem<'_> {
         )
     }
 
-    /// Gives the next point the residual of its x, over that of the point before the last: the objective, and
-    /// |A (next − z)|² with z = (1 + β) last − β (the one before).
+    /// Computes the residual of the next point from its x, in place of that of the point before the last; returns the
+    /// objective and |A (next − z)|² with z = (1 + β) last − β (the one before).
     fn residual(&self, beta: f32, last: &Point, next: &mut Point) -> Result<[f64; 2], Error> {
         let Point { x, r } = next;
         let [square, moved] = self.operator.apply_with(x, r, &|from, ax, r| {
@@ -119,7 +119,7 @@ impl Engine for Cpu<'_> {
     fn step(&mut self, beta: f32) -> Result<Stepped, Error> {
         let problem = self.problem;
         problem.gradient(beta, &self.now, &self.before, &mut self.g)?;
-        // The point before the last makes room.
+        // The slot of the point before the last is free.
         std::mem::swap(&mut self.before, &mut self.now);
         let (h, z, now) = (&self.h, &self.z, &mut self.now);
         let shape = problem.operator.shape();

@@ -1,6 +1,6 @@
-//! How near a surface comes to streamlines and to other surfaces, as both are drawn: φ is trilinear between voxel
-//! centres, streamlines are straight between points. Distances are proven bounds from below, at most a
-//! thousandth of a millimetre short.
+//! Distances from a surface to streamlines and to other surfaces, as they are drawn: φ is trilinear between voxel
+//! centres, streamlines are straight between points. Distances are proven lower bounds, at most a thousandth of a
+//! millimetre below the true distance.
 
 mod crossings;
 mod hull;
@@ -17,19 +17,19 @@ use isosurface::Bounds;
 use rayon::prelude::*;
 use search::{Found, Least, Other, Search};
 
-/// Points of a tractogram that give a first bound.
+/// Points of a tractogram from which a first bound is computed.
 const SAMPLES: usize = 64;
-/// Streamlines that a thread takes at once.
+/// Streamlines that a thread processes at once.
 const AT_ONCE: usize = 64;
 
-/// The shortest way from a surface to something.
+/// The shortest distance from a surface to another object.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Approach {
-    /// Proven: nothing is nearer.
+    /// Proven lower bound: nothing is closer.
     pub mm: f64,
-    /// The distance of the two points below, from which the true one differs by less than the two bounds do.
+    /// The distance between the two points below, an upper bound on the true distance.
     pub at_most_mm: f64,
-    /// On the other thing, world mm.
+    /// The point on the other object, world mm.
     pub at: DVec3,
     pub surface: DVec3,
 }
@@ -38,7 +38,7 @@ fn world(point: &[f32; 3]) -> DVec3 {
     Vec3::from(*point).as_dvec3()
 }
 
-/// A streamline's stretches between finite points; one point alone is one without length.
+/// A streamline's segments between finite points; a single point is a segment of length 0.
 fn segments(points: &[[f32; 3]]) -> impl Iterator<Item = [DVec3; 2]> {
     let alone = (points.len() == 1).then(|| [world(&points[0]); 2]);
     let all = points.windows(2).map(|w| [world(&w[0]), world(&w[1])]);
@@ -46,7 +46,7 @@ fn segments(points: &[[f32; 3]]) -> impl Iterator<Item = [DVec3; 2]> {
     all.filter(|[a, b]| a.is_finite() && b.is_finite())
 }
 
-/// A box for [`crate::data::bounding_chunks::BoundingChunks::near`], a hair larger.
+/// A box for [`crate::data::bounding_chunks::BoundingChunks::near`], slightly enlarged.
 fn pieces_within(bounds: &Bounds, margin: f64) -> PieceBounds {
     let margin = DVec3::splat(margin.min(f64::from(f32::MAX)));
     let low = (bounds.low - margin).as_vec3().to_array();
@@ -57,8 +57,8 @@ fn pieces_within(bounds: &Bounds, margin: f64) -> PieceBounds {
     }
 }
 
-/// The shortest way from a surface to any streamline; `None` where one of them is empty. `known`: a point of a
-/// streamline that was near before, from which the search is shorter. Needs the backend's threads installed.
+/// The shortest distance from a surface to any streamline; `None` where either is empty. `known`: a point of a
+/// streamline that was close before, which shortens the search. Needs the backend's threads installed.
 pub fn to_streamlines(
     surface: &Isosurface,
     lines: &Tractogram,
@@ -101,8 +101,8 @@ pub fn to_streamlines(
     search.refine(found)
 }
 
-/// The shortest way from a surface to another; `None` where one of them is empty. `known`: a point of the other one
-/// that was near before. Needs the backend's threads installed.
+/// The shortest distance from a surface to another; `None` where either is empty. `known`: a point of the other
+/// surface that was close before. Needs the backend's threads installed.
 pub fn to_surface(
     surface: &Isosurface,
     other: &Isosurface,
