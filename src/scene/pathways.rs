@@ -12,6 +12,7 @@ use crate::state::pathways::PathwayResult;
 use crate::state::pathways::{EXCESS_SHOWN, LIVE_RGB, Shown};
 use crate::state::volume_look::VolumeLook;
 use crate::state::{Camera, State, Task};
+use std::sync::Arc;
 
 const OUTLINE_RGB: [u8; 3] = [0xFF, 0xFF, 0xFF];
 const OUTLINE_PX: f32 = 1.6;
@@ -35,7 +36,7 @@ const WEAKEST_RGB: [u8; 3] = [0xF5, 0xB8, 0x3D];
 
 /// The live pathway where it is looked at.
 pub fn live(state: &State) -> Option<&PathwayResult> {
-    let live = state.session.pathways.live.as_deref();
+    let live = state.session.pathways.live.value().map(Arc::as_ref);
     live.filter(|_| state.view.task == Task::Pathways)
 }
 
@@ -149,7 +150,7 @@ fn outline(found: &PathwayResult, epsilon: f64, colour: [u8; 3], opacity: f32) -
 fn shown(state: &State) -> impl Iterator<Item = (&PathwayResult, f64)> {
     let kept = state.document.kept_pathways.iter().filter(|k| k.visible);
     let kept = kept.filter_map(|k| Some((k.found.as_deref()?, k.epsilon)));
-    let live = state.session.pathways.live.as_deref();
+    let live = state.session.pathways.live.value().map(Arc::as_ref);
     kept.chain(live.map(|found| (found, state.document.pathways.epsilon)))
 }
 

@@ -37,6 +37,7 @@ pub mod view;
 pub mod volume_look;
 
 use crate::data::Tractogram;
+use crate::state::core::live::LAG;
 use crate::state::tensors::jobs::fit::FIT;
 use crate::state::track::jobs::LIVE;
 use crate::state::track::jobs::cut::CUT;
@@ -139,7 +140,7 @@ impl State {
             return false;
         }
         let mut jobs = self.session.jobs.iter();
-        let late = |j: &JobHandle| j.slot == LIVE && j.started.elapsed() > pathways::LAG;
+        let late = |j: &JobHandle| j.slot == LIVE && j.started.elapsed() > LAG;
         self.standing() != Some(Standing::Coarse) || jobs.any(late)
     }
 
@@ -154,8 +155,9 @@ impl State {
 
     /// Whether [`Action::Settle`] has something to do. After one it has not, until something moves again.
     pub fn waits_for_rest(&self) -> bool {
-        let (session, pathways) = (&self.session, &self.session.pathways);
-        let pathway = pathways.unsettled && pathways.rested != self.document.wanted_pathway();
+        let session = &self.session;
+        let pathway =
+            pathways::update::is_looked_at(self) && session.pathways.live.waits_for_rest();
         self.view.moving || session.unsettled && !session.full_next || pathway
     }
 

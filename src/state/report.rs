@@ -130,7 +130,7 @@ fn pathways(state: &State) -> Value {
         })
     });
     let working = &state.session.pathways;
-    let shown = working.live.as_ref().map(|found| {
+    let shown = working.live.value().map(|found| {
         json!({
             "params": found.params,
             "least": found.pathway.least,

@@ -5,7 +5,7 @@ use crate::data::{DataId, Region, Role, keyed};
 use crate::jobs::JobHandle;
 use crate::solvers::pathway::{Params, Path};
 use crate::state::Phase;
-use crate::state::core::live::{Live, LiveKey};
+use crate::state::core::live::{LAG, Live, LiveKey};
 use crate::state::core::words::{counted, fixed, with_unit};
 use crate::state::defaults::CATEGORIES;
 use crate::state::document::{Document, LayerId};
@@ -18,7 +18,6 @@ use glam::DVec3;
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::time::Duration;
 
 /// Which cost is shown.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
@@ -240,9 +239,6 @@ pub const EXCESS_SHOWN: f32 = 0.5;
 /// The colour of the live pathway.
 pub const LIVE_RGB: [u8; 3] = [0x2B, 0x5C, 0xFF];
 
-/// While something is dragged a coarse result lags behind it by this much at most without being dimmed.
-pub const LAG: Duration = Duration::from_millis(150);
-
 /// What a user does with pathways.
 #[derive(Clone, Debug)]
 pub enum PathwayAction {
@@ -283,7 +279,7 @@ pub enum PathwayAction {
     CompareAgain,
 }
 
-/// What a pathway is asked for with.
+/// What a pathway depends on.
 #[derive(Clone, Debug)]
 pub struct PathwayKey {
     pub field: DataId,
@@ -291,7 +287,11 @@ pub struct PathwayKey {
     pub params: Params,
 }
 
-impl LiveKey for PathwayKey {}
+impl LiveKey for PathwayKey {
+    fn stands_in_for(&self, requested: &Self) -> bool {
+        self.field == requested.field
+    }
+}
 
 /// A voxel under the pointer, with the image that it is of.
 #[derive(Clone, Copy, PartialEq, Debug)]
@@ -325,20 +325,9 @@ impl PathwayKey {
 /// What happens meanwhile.
 #[derive(Clone, Debug, Default)]
 pub struct PathwayRuntime {
-    pub live: Option<Arc<PathwayResult>>,
+    pub live: Live<PathwayKey, Arc<PathwayResult>>,
+    /// Time that the live one took.
     pub wall_ms: f64,
-    /// On its way, and whether coarse.
-    pub running: Option<(PathwayKey, bool)>,
-    /// One that failed or was stopped, and why; not asked for again as it is.
-    pub failed: Option<(PathwayKey, String)>,
-    /// A full result is wanted although the drag goes on: the pointer rests.
-    pub rested: Option<PathwayKey>,
-    /// The coarse grid closes a gap or loses a small region of this one: the full result decides.
-    pub lost: Option<PathwayKey>,
-    /// A coarse solve was cancelled for a newer one: the newer one is finished.
-    pub gave_way: bool,
-    /// The live one is coarse.
-    pub unsettled: bool,
     /// The live one beside random pairs, and why it could not be compared.
     pub compared: Live<PathwayKey, Arc<Compared>>,
     pub not_compared: Option<String>,
@@ -380,8 +369,8 @@ impl Document {
         these.map(|r| (**r).clone()).collect()
     }
 
-    /// The pathway of the document as it is; `None` without tensors or one of the ends.
-    pub fn wanted_pathway(&self) -> Option<PathwayKey> {
+    /// The key of the document's pathway; `None` without tensors or one of the ends.
+    pub fn pathway_key(&self) -> Option<PathwayKey> {
         let there = |role| self.regions.iter().any(|r| r.role == role);
         let tensors = self.tensors.as_ref()?;
         (there(Role::Seed) && there(Role::Target)).then(|| PathwayKey {
@@ -423,12 +412,11 @@ pub fn percent_joined(from: f64) -> f64 {
 
 impl crate::state::State {
     pub fn pathway_standing(&self) -> Option<Standing> {
-        let working = &self.session.pathways;
-        let live = working.live.as_ref()?;
-        let requested = self.document.wanted_pathway();
-        let current =
-            self.session.fitting.is_none() && requested.as_ref() == Some(&PathwayKey::of(live));
-        Some(match (current, live.coarse, working.running.is_some()) {
+        let pathway = &self.session.pathways.live;
+        let (key, live) = pathway.shown()?;
+        let requested_key = self.document.pathway_key();
+        let current = self.session.fitting.is_none() && requested_key.as_ref() == Some(key);
+        Some(match (current, live.coarse, pathway.running().is_some()) {
             (true, false, _) => Standing::Final,
             (true, true, _) => Standing::Coarse,
             (false, _, true) if live.coarse => Standing::Coarse,
@@ -445,15 +433,10 @@ impl crate::state::State {
             None | Some(Standing::Final) => false,
             Some(Standing::Updating | Standing::OutOfDate) => true,
             Some(Standing::Coarse) => {
-                let live = self
-                    .session
-                    .pathways
-                    .live
-                    .as_ref()
-                    .map(|l| PathwayKey::of(l));
+                let shown = self.session.pathways.live.shown().map(|(key, _)| key);
                 let mut jobs = self.session.jobs.iter();
                 let late = |j: &JobHandle| j.slot == PATHWAY && j.started.elapsed() > LAG;
-                live != self.document.wanted_pathway() && jobs.any(late)
+                shown != self.document.pathway_key().as_ref() && jobs.any(late)
             }
         }
     }
@@ -461,17 +444,17 @@ impl crate::state::State {
     /// The live pathway beside random pairs; `None` until it is compared as it is.
     pub fn pathway_compared(&self) -> Option<&Arc<Compared>> {
         // The figures of random pairs belong to the full result of the same regions and parameters.
-        let live = self.session.pathways.live.as_ref();
+        let live = self.session.pathways.live.value();
         let live = live.filter(|live| !live.coarse)?;
         let known = self.session.pathways.compared.shown();
         known
-            .filter(|(asked, _)| **asked == PathwayKey::of(live))
+            .filter(|(key, _)| **key == PathwayKey::of(live))
             .map(|(_, compared)| compared)
     }
 
-    /// The live pathway, if it is all that the document asks for.
+    /// The live pathway, if it is the full one of the document as it is.
     pub fn final_pathway(&self) -> Option<&Arc<PathwayResult>> {
-        let live = self.session.pathways.live.as_ref();
+        let live = self.session.pathways.live.value();
         live.filter(|_| self.pathway_standing() == Some(Standing::Final))
     }
 
@@ -483,7 +466,7 @@ impl crate::state::State {
     /// The best path through the voxel under the pointer.
     pub fn path_pointed(&self) -> Option<&PathAtVoxel> {
         let working = &self.session.pathways;
-        let live = working.live.as_ref()?;
+        let live = working.live.value()?;
         let hovered = self.path_hovered();
         hovered.filter(|h| h.of == live.excess.id())
     }
@@ -491,7 +474,7 @@ impl crate::state::State {
     /// The path that is told about, and where it is weakest: the one under the pointer, else the minimal
     /// one.
     pub fn path_told(&self) -> Option<(&Path, Option<&CostliestStretch>)> {
-        let live = self.session.pathways.live.as_ref()?;
+        let live = self.session.pathways.live.value()?;
         Some(match self.path_pointed() {
             Some(pointed) => (&pointed.path, pointed.weakest.as_ref()),
             None => (&live.path, live.weakest.as_ref()),

@@ -10,6 +10,7 @@ use crate::state::session::Severity;
 use crate::state::update::edit;
 use crate::state::volume_look::{VolumeLook, VolumeStyle};
 use crate::state::{Display, Effect, Layer, Phase, State, Task, segment};
+use std::sync::Arc;
 
 /// Half the width of the range that is made opaque, in standard deviations.
 const DEVIATIONS: f64 = 2.0;
@@ -43,7 +44,7 @@ pub fn act(state: &mut State, action: SampleAction, effects: &mut Vec<Effect>) {
 
 /// The cost where it is a cloud; else the selected image, else the topmost visible one.
 fn begin(state: &State) -> Option<Sample> {
-    let live = state.session.pathways.live.as_deref();
+    let live = state.session.pathways.live.value().map(Arc::as_ref);
     if let Some(live) =
         live.filter(|_| state.view.task == Task::Pathways && state.document.pathways.cloud)
     {

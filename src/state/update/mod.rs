@@ -318,9 +318,8 @@ fn apply(state: &mut State, action: Action, effects: &mut Vec<Effect>) {
         Action::Redo => steps::redo(state, effects),
         Action::Settle => {
             state.view.moving = false;
-            if state.session.pathways.unsettled {
-                pathways::update::rest(state);
-            }
+            let pathway_key = state.document.pathway_key();
+            state.session.pathways.live.rest(pathway_key.as_ref());
             // A coarse result that is nearly there is waited for.
             if state.session.unsettled && !state.session.full_next {
                 track::update::retrack(state, false, effects);

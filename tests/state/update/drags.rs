@@ -10,8 +10,9 @@ use arcuate::scene::{self, Size};
 use arcuate::solvers::geodesic::{Cut, Sharpening};
 use arcuate::solvers::pathway::Rates;
 use arcuate::state::Event;
+use arcuate::state::core::live::LAG;
 use arcuate::state::pathways::jobs::{COMPARE, ComparePathway, FindPathway, PATHWAY};
-use arcuate::state::pathways::{LAG, PathwayAction, Standing};
+use arcuate::state::pathways::{PathwayAction, Standing};
 use arcuate::state::track::jobs::LIVE;
 use arcuate::state::{Action, Pane, Phase, Rays, Task};
 use glam::{DVec2, DVec3};
@@ -274,7 +275,7 @@ fn compared() {
     assert_eq!(comparisons(&window).len(), count);
     assert!(known(&window).is_some());
     // They belong to the full result: a coarse one of the same request has none.
-    let live = window.state.session.pathways.live.as_mut();
+    let live = window.state.session.pathways.live.value_mut();
     Arc::make_mut(live.expect("a pathway")).coarse = true;
     assert!(known(&window).is_none());
 }

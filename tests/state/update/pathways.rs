@@ -59,7 +59,7 @@ fn asked(window: &Window) -> Vec<&FindPathway> {
 }
 
 pub(super) fn live(window: &Window) -> &arcuate::state::pathways::PathwayResult {
-    let live = window.state.session.pathways.live.as_ref();
+    let live = window.state.session.pathways.live.value();
     live.expect("a live pathway")
 }
 
@@ -113,7 +113,7 @@ fn looked_at() {
     assert_eq!(asked(&window).len(), count + 1);
     let target = window.state.document.regions[1].id;
     window.act(Action::DeleteRegion(target));
-    assert!(window.state.session.pathways.live.is_none());
+    assert!(window.state.session.pathways.live.value().is_none());
     window.act(Action::Undo);
     assert_eq!(window.state.pathway_standing(), Some(Standing::Final));
 }
@@ -232,8 +232,8 @@ fn apart() {
         },
     });
     let working = &window.state.session.pathways;
-    assert!(working.live.is_none() && working.running.is_none());
-    let (_, why) = working.failed.as_ref().expect("a sentence");
+    assert!(working.live.value().is_none() && working.live.running().is_none());
+    let why = working.live.failure().expect("a sentence");
     assert!(
         why.starts_with("No path: region 'Target' is not connected to 'Seed'"),
         "{why}"
@@ -254,15 +254,15 @@ fn apart() {
     window.act(Action::Undo);
     // An FA that no voxel has.
     change(&mut window, Phase::Done, |s| s.params.min_fa = 1.0);
-    let failed = &window.state.session.pathways.failed;
-    let (_, why) = failed.as_ref().expect("a sentence");
+    let why = window.state.session.pathways.live.failure();
+    let why = why.expect("a sentence");
     assert!(why.ends_with("lower Domain FA (--min-fa)"), "{why}");
     // One region in the other.
     window.act(Action::Undo);
     assert_eq!(window.state.pathway_standing(), Some(Standing::Final));
     drag(&mut window, Role::Seed, B + DVec3::Y, Phase::Done);
-    let failed = &window.state.session.pathways.failed;
-    let (_, why) = failed.as_ref().expect("a sentence");
+    let why = window.state.session.pathways.live.failure();
+    let why = why.expect("a sentence");
     assert_eq!(
         why,
         "Regions 'Seed' and 'Target' overlap, expected two apart; move one"
@@ -422,7 +422,7 @@ fn quick() {
     assert!(live(&window).coarse);
     // Who leaves in the middle of it is asked for nothing.
     window.act(Action::SelectTask(Task::View));
-    assert!(!window.state.session.pathways.unsettled);
+    assert!(!window.state.waits_for_rest());
 }
 
 fn nowhere() {
@@ -459,7 +459,7 @@ fn another() {
     window.act(Action::Session(discard));
     assert!(window.state.document.regions.is_empty(), "left");
     let working = &window.state.session.pathways;
-    assert!(working.live.is_none() && working.known.iter().all(Option::is_none));
+    assert!(working.live.value().is_none() && working.known.iter().all(Option::is_none));
     for slot in [PATHWAY, KEPT_PATHWAY] {
         assert!(window.cancelled_of_document && slot.is_of_document());
     }
@@ -472,7 +472,10 @@ fn another() {
     let found = kept.found.as_ref().expect("solved");
     assert_eq!(found.params.metric, Params::sharpened(2.0));
     assert!(window.state.session.pathways.unsolved.is_empty());
-    assert!(window.state.session.pathways.live.is_none(), "nobody looks");
+    assert!(
+        window.state.session.pathways.live.value().is_none(),
+        "nobody looks"
+    );
 }
 
 /// What a session keeps is solved as soon as it can be.

@@ -190,7 +190,7 @@ impl Receive<State> for FindPathway {
         }
         let Some(why) = end.sentence() else {
             // A newer one replaced it, unless the user stopped it.
-            return state.session.pathways.failed.is_none();
+            return !state.session.pathways.live.has_failed();
         };
         pathways::update::failed(state, why);
         !matches!(end, Unfinished::DeviceFailed(_))
