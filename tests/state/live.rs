@@ -263,6 +263,7 @@ fn scheduling() {
                 Follow(Some(A), DRAG, start(A, Coarse)),
                 Rest(A),
                 Follow(Some(B), REST, start(B, Coarse)),
+                Done(B, Coarse, 5.0, Some(B), true),
                 Follow(Some(A), DRAG, start(A, Coarse)),
                 Done(A, Coarse, 5.0, Some(A), true),
                 Follow(Some(A), DRAG, NOTHING),
