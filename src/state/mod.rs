@@ -119,7 +119,7 @@ impl State {
             (true, false) => Standing::Final,
             (true, true) => Standing::Coarse,
             // While something is dragged a coarse result lags a little.
-            (false, true) if self.session.unsettled => Standing::Coarse,
+            (false, true) if self.session.tracking.waits_for_rest() => Standing::Coarse,
             (false, _) if fitting || of(&[LIVE, FIT]) => Standing::Updating,
             (false, _) => Standing::OutOfDate,
         })
@@ -127,7 +127,7 @@ impl State {
 
     /// Whether a live result belongs to the document's tensors, regions and parameters, and no new tensors come.
     fn is_current(&self, live: &CurveResult) -> bool {
-        self.session.fitting.is_none() && update::is_current(&self.document, &live.key)
+        self.session.fitting.is_none() && live.key.is_current(&self.document)
     }
 
     /// Whether the live result belongs to other tensors, regions or parameters than the document's, and will for longer
@@ -148,17 +148,29 @@ impl State {
     /// was stopped.
     pub fn stalled(&self) -> bool {
         let waits = |slot| matches!(slot, LIVE | FIT) || slot == CUT;
-        let working = self.session.unsettled || self.session.jobs.iter().any(|j| waits(j.slot));
+        let session = &self.session;
+        let follows = session.tracking.waits_for_rest();
+        let working = follows || session.jobs.iter().any(|j| waits(j.slot));
         let standing = self.standing();
         standing.is_some_and(|standing| standing != Standing::Final) && !working
+    }
+
+    /// Whether a control moves that results follow.
+    pub fn is_dragging(&self) -> bool {
+        // A region that follows its controls leaves its step open until its tool is put away.
+        let making = self.session.making.as_ref();
+        let is_made = making.is_some_and(|making| {
+            let is_its_step = self.history.joins(making.source.label());
+            is_its_step && !making.live && !making.running
+        });
+        self.history.is_open() && !is_made
     }
 
     /// Whether [`Action::Settle`] has something to do. After one it has not, until something moves again.
     pub fn waits_for_rest(&self) -> bool {
         let session = &self.session;
-        let pathway =
-            pathways::update::is_looked_at(self) && session.pathways.live.waits_for_rest();
-        self.view.moving || session.unsettled && !session.full_next || pathway
+        let curves = session.tracking.waits_for_rest();
+        self.view.moving || curves || session.pathways.live.waits_for_rest()
     }
 
     /// The curves that are seen instead of the live ones: those of which an end stopped for one reason.

@@ -158,12 +158,13 @@ pub fn measure_range(measures: &[f32]) -> (f32, f32) {
     (low / 10.0, high.max(low + 1.0) / 10.0)
 }
 
-/// What live curves were asked for with.
+/// What streamlines or rays of regions depend on.
 #[derive(Clone, Debug)]
 pub struct CurveKey {
     pub field: DataId,
     pub regions: Vec<Region>,
     pub curves: CurveParams,
+    /// With fewer seeds than the document has.
     pub coarse: bool,
 }
 
@@ -326,14 +327,8 @@ pub struct Session {
     pub status_about: StatusAbout,
     pub live: Option<CurveResult>,
     pub passing: Option<CurvesAtCrosshair>,
-    /// A full result has to follow the coarse one as soon as the pointer rests.
-    pub unsettled: bool,
-    /// A coarse result is on its way; whether another is wanted after it. None is cancelled for the
-    /// next, or a hand that never rests would see nothing.
-    pub coarse_running: bool,
-    pub coarse_again: bool,
-    /// A coarse result is on its way only to be seen until the full one comes.
-    pub full_next: bool,
+    /// Schedules the streamlines or rays of the regions, which `live` holds.
+    pub tracking: live::Live<CurveKey, ()>,
     /// Schedules the cut of many rays; the live result holds the rays that it leaves.
     pub cut: live::Live<CutKey, ()>,
     /// Streamlines that are being moved, one of each layer, in the order they were begun.
@@ -345,8 +340,6 @@ pub struct Session {
     pub rays_per_ms: Option<f64>,
     /// The share of them that passed the regions.
     pub rays_passed: Option<f64>,
-    /// Why there is no live result although there are seeds.
-    pub live_error: Option<String>,
     /// How the gradients' axes compare, and of which scan's image.
     pub axes: Option<(DataId, Arc<gradient_check::Output>)>,
     /// A data set's folder of which a visit is to be chosen.
@@ -410,16 +403,12 @@ impl Session {
             status_about: StatusAbout::default(),
             live: None,
             passing: None,
-            unsettled: false,
-            coarse_running: false,
-            coarse_again: false,
-            full_next: false,
+            tracking: live::Live::default(),
             cut: live::Live::default(),
             shifting: Vec::new(),
             medium: None,
             rays_per_ms: None,
             rays_passed: None,
-            live_error: None,
             axes: None,
             tensor_orders: None,
             folder: None,

@@ -14,6 +14,7 @@ pub fn tests() -> Vec<Trial> {
         test("live::results that come late", late),
         test("live::failures", failures),
         test("live::standing", standing),
+        test("live::results that are kept elsewhere", shown_elsewhere),
     ]
 }
 
@@ -257,6 +258,18 @@ fn scheduling() {
             ],
         ),
         (
+            "a drag of other controls is no motion of this result",
+            Measured,
+            vec![
+                Follow(Some(A), REST, start(A, Coarse)),
+                Done(A, Coarse, 5.0, Some(A), true),
+                Follow(Some(A), DRAG, start(A, Full)),
+                Follow(Some(A), DRAG, NOTHING),
+                Done(A, Full, 900.0, Some(A), true),
+                Follow(Some(B), DRAG, start(B, Coarse)),
+            ],
+        ),
+        (
             "a rest ends with its drag",
             Measured,
             vec![
@@ -329,7 +342,7 @@ fn scheduling() {
                     assert_eq!(shown, expected, "{name}, step {i}");
                 }
                 Fail => live.fail(),
-                Halt => live.halt("Stopped"),
+                Halt => live.halt(None, Some("Stopped")),
                 Rest(key) => live.rest(Some(&key)),
                 Age(is) => age = is,
             }
@@ -443,10 +456,41 @@ fn failures() {
     // One that was stopped for something else has not failed.
     live.stop();
     assert_eq!(live.follow(Some(&A), false, Newest), start(A, Full));
-    // Without a job nothing can fail.
+    // Without a job nothing fails, unless it is known of the key.
     live.done(A, Full, (), Some(&A));
     live.fail();
     assert_eq!(live.standing(Some(&A)), Standing::Final);
+    assert_eq!(live.failure(), None);
+    live.halt(Some(&A), Some("No card"));
+    assert_eq!(live.standing(Some(&A)), Standing::Failed);
+    assert_eq!(live.failure(), Some("No card"));
+    // A running job is the one that failed.
+    assert_eq!(live.follow(Some(&B), false, Newest), start(B, Full));
+    assert_eq!(live.failure(), None);
+    live.halt(Some(&A), None);
+    assert_eq!(live.standing(Some(&B)), Standing::Failed);
+    assert!(live.has_failed() && live.failure().is_none());
+}
+
+/// What waits for the pointer's rest, and what others keep and change.
+fn shown_elsewhere() {
+    let mut live = Live::<Key, ()>::default();
+    let pace = coarse_first(None, Duration::ZERO);
+    live.follow(Some(&A), true, pace);
+    assert!(live.waits_for_rest());
+    live.rest(Some(&A));
+    live.follow(Some(&A), true, pace);
+    assert!(!live.waits_for_rest());
+    live.follow(Some(&B), true, pace);
+    assert!(live.waits_for_rest());
+    // Nobody sees it any more: the job goes on.
+    live.pause();
+    assert!(!live.waits_for_rest() && live.running().is_some());
+    live.set_shown(Some((B, Full, ())));
+    assert_eq!(live.standing(Some(&B)), Standing::Final);
+    assert_eq!(live.follow(Some(&B), true, pace), Order::Cancel);
+    live.set_shown(None);
+    assert_eq!(live.follow(Some(&B), true, pace), start(B, Coarse));
 }
 
 fn standing() {

@@ -92,7 +92,7 @@ pub struct Live<K, V> {
     coarse_failed: Option<K>,
     /// A coarse job was cancelled for a newer one, which is finished however old it gets.
     gave_way: bool,
-    /// In the middle of a drag the pointer rests with this key.
+    /// The key with which the controls rest, also in the middle of a drag; a drag of other controls leaves it.
     rested: Option<K>,
     /// A control moves, and the full result follows when it rests.
     waits_for_rest: bool,
@@ -134,7 +134,7 @@ impl<K: LiveKey, V> Live<K, V> {
             };
         }
         if !dragging {
-            self.rested = None;
+            self.rest(Some(requested));
         }
         let moving = dragging && self.rested.as_ref() != Some(requested);
         let detail = self.next(requested, have, moving, pace);
@@ -198,9 +198,11 @@ impl<K: LiveKey, V> Live<K, V> {
             .is_some_and(|(key, _)| key == requested)
     }
 
-    /// In the middle of a drag the pointer rests: the full result is wanted unless it moves on.
+    /// The controls rest, also in the middle of a drag: the full result follows unless they move on.
     pub fn rest(&mut self, requested: Option<&K>) {
-        self.rested = requested.cloned();
+        if self.rested.as_ref() != requested {
+            self.rested = requested.cloned();
+        }
     }
 
     /// Whether the full result follows when the control rests.
@@ -265,17 +267,29 @@ impl<K: LiveKey, V> Live<K, V> {
         }
     }
 
-    /// The user stopped the running job, coarse or full: its key is not tried again.
-    pub fn halt(&mut self, why: &str) {
+    /// The running job was stopped by the user, or its failure is that of coarse and full results alike: its key,
+    /// else `requested`, is not tried again.
+    pub fn halt(&mut self, requested: Option<&K>, why: Option<&str>) {
         self.gave_way = false;
-        if let Some((key, _)) = self.running.take() {
-            self.failed = Some((key, Some(why.to_owned())));
+        let running = self.running.take().map(|(key, _)| key);
+        if let Some(key) = running.or_else(|| requested.cloned()) {
+            self.failed = Some((key, why.map(str::to_owned)));
         }
     }
 
     /// The running job was cancelled for something else: its key may be requested again.
     pub fn stop(&mut self) {
         (self.running, self.gave_way) = (None, false);
+    }
+
+    /// Nobody sees the result: what there is stays as it is, and nothing waits for the control to rest.
+    pub fn pause(&mut self) {
+        self.waits_for_rest = false;
+    }
+
+    /// Makes this the result that is shown, where others keep it and may have changed it.
+    pub fn set_shown(&mut self, shown: Option<(K, Detail, V)>) {
+        self.shown = shown.map(|(key, detail, value)| Shown { key, detail, value });
     }
 
     /// Drops the result that is shown.

@@ -347,8 +347,6 @@ pub struct PathwayRuntime {
     /// What there was to solve them with: the tensors, and the layers, of which some are scans with
     /// gradients.
     pub unsolved_with: (Option<DataId>, Vec<(LayerId, bool)>),
-    /// Streamlines were not asked for, since they are not seen where pathways are.
-    pub tracks_due: bool,
     /// Jobs of a document that was left and are on their way: their events come first.
     pub left: usize,
 }

@@ -25,7 +25,7 @@ use crate::state::pathways::{
 use crate::state::recipe::FitRecipe;
 use crate::state::recipes::{self, fit_recipe};
 use crate::state::session::{Severity, TourStep};
-use crate::state::{Document, Effect, Phase, Recipe, State, Task, track};
+use crate::state::{Document, Effect, Phase, Recipe, State, Task};
 use glam::DVec3;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -90,10 +90,7 @@ pub fn act(state: &mut State, action: PathwayAction, effects: &mut Vec<Effect>) 
                 }));
             }
         }
-        PathwayAction::SwapEnds => {
-            swap(state);
-            track::update::retrack(state, false, effects);
-        }
+        PathwayAction::SwapEnds => swap(state),
         PathwayAction::Hover(at) => hover(state, at, effects),
         PathwayAction::SolveAgain => again(state),
         PathwayAction::CompareAgain => {
@@ -195,7 +192,7 @@ pub fn failed(state: &mut State, why: &str) {
 /// The user stopped it.
 pub fn stopped(state: &mut State) {
     let live = &mut state.session.pathways.live;
-    live.halt("Stopped before it was solved");
+    live.halt(None, Some("Stopped before it was solved"));
 }
 
 /// Another backend: what was prepared belongs to the one before.
@@ -453,13 +450,8 @@ fn save(
     }));
 }
 
-/// Takes in the region of a pathway's voxels: what culls streamlines, rays and other pathways.
-pub fn region_made(
-    state: &mut State,
-    of: DataId,
-    (name, role, mask): (String, Role, Mask),
-    effects: &mut Vec<Effect>,
-) {
+/// Adds the region of a pathway's voxels: what culls streamlines, rays and other pathways.
+pub fn region_made(state: &mut State, of: DataId, (name, role, mask): (String, Role, Mask)) {
     // It comes even where its document was left.
     let mut kept = state.document.kept_pathways.iter().flat_map(|k| &k.found);
     if field(&state.document) != of && !kept.any(|f| f.field == of) {
@@ -472,5 +464,4 @@ pub fn region_made(
     state.session.selected_region = Some(id);
     "Made a region of the pathway: paths keep to it until its role is changed"
         .clone_into(&mut state.session.status);
-    track::update::retrack(state, false, effects);
 }

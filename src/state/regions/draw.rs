@@ -5,7 +5,7 @@ use crate::data::{Mask, Outline, Region, Role, Shape, Stroke};
 use crate::state::action::Phase;
 use crate::state::regions::drawing::{canvas, drawn, grid, layer_on};
 use crate::state::session::{Severity, TourStep};
-use crate::state::{Effect, State, Tool, regions, track};
+use crate::state::{Effect, State, Tool, regions};
 use std::sync::Arc;
 
 /// Takes a tool into the hand; the brush goes to the selected region.
@@ -79,7 +79,6 @@ pub fn stroke(
     // The end of a stroke that changes nothing more is followed by all that is asked for.
     if !changed && !live {
         state.history.close();
-        track::update::retrack(state, false, effects);
     }
 }
 
@@ -144,7 +143,6 @@ fn change(
         Some(Role::Target) => state.session.guide_done(TourStep::PlaceTarget),
         _ => {}
     }
-    track::update::retrack(state, live, effects);
     true
 }
 

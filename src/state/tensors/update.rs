@@ -79,9 +79,8 @@ fn request(document: &Document) -> Option<FitTensors> {
     })
 }
 
-/// Puts a result into each document that wants it: the present one and those that undo or redo bring
-/// back. Returns whether it belongs to the present one.
-pub fn fitted(state: &mut State, result: &Fitted) -> bool {
+/// Puts a result into each document that wants it: the present one and those that undo or redo bring back.
+pub fn fitted(state: &mut State, result: &Fitted) {
     let wants = |document: &Document| {
         document.wanted_fit().as_ref() == Some(&result.key)
             && document.tensors.as_ref().map(|t| &t.key) != Some(&result.key)
@@ -113,7 +112,7 @@ pub fn fitted(state: &mut State, result: &Fitted) -> bool {
         });
     }
     if !wants(&state.document) {
-        return false;
+        return;
     }
     let awaited = state.document.awaited.take();
     let first = state.document.tensors.is_none() && awaited.is_none();
@@ -162,7 +161,6 @@ pub fn fitted(state: &mut State, result: &Fitted) -> bool {
     for doubt in result.fit.doubts(result.mask.count(), floor) {
         state.session.notify(Severity::Warning, doubt);
     }
-    true
 }
 
 /// Puts tensors and maps where those of an earlier fit were, keeping how they are shown; new layers

@@ -39,7 +39,6 @@ use std::sync::Arc;
 use stopping::{escape, stop};
 
 pub(in crate::state) use crate::state::files::opening::exported;
-pub(super) use crate::state::track::update::is_current;
 pub(super) use results::{ended, remove_job};
 
 /// Applies one action; what it returns is for the window to carry out.
@@ -124,7 +123,7 @@ fn apply(state: &mut State, action: Action, effects: &mut Vec<Effect>) {
             }
         }
 
-        Action::SelectTask(task) => track::update::look_at(state, task, effects),
+        Action::SelectTask(task) => track::update::look_at(state, task),
         Action::SetLayout(layout) => state.view.layout = layout,
         Action::SetMosaic(pane, mm) => set_mosaic(&mut state.view, pane, mm),
         Action::ToggleMaximised(pane) => {
@@ -194,23 +193,20 @@ fn apply(state: &mut State, action: Action, effects: &mut Vec<Effect>) {
         }
         Action::DeleteLayer(layer) => layers::delete(state, layer, effects),
 
-        Action::PlaceRegion { role, shape } => regions::update::place(state, role, shape, effects),
-        Action::RegionFromLayer { layer, role } => {
-            regions::update::from_layer(state, layer, role, effects)
-        }
+        Action::PlaceRegion { role, shape } => regions::update::place(state, role, shape),
+        Action::RegionFromLayer { layer, role } => regions::update::from_layer(state, layer, role),
         Action::SelectRegion(region) => regions::draw::select(state, region, effects),
         Action::SetRegionShape {
             region,
             shape,
             phase,
         } => {
-            regions::update::reshape(state, region, shape, phase, effects);
+            regions::update::reshape(state, region, shape, phase);
         }
         Action::SetRole { region, role } => {
             edit(state, "Region role", false, |d| {
                 d.edit_region(region, |r| r.role = role)
             });
-            track::update::retrack(state, false, effects);
         }
         Action::RenameRegion { region, name } => {
             edit(state, "Rename region", false, |d| {
@@ -227,10 +223,10 @@ fn apply(state: &mut State, action: Action, effects: &mut Vec<Effect>) {
                 d.edit_region(region, |r| r.visible ^= true)
             });
         }
-        Action::DeleteRegion(region) => regions::update::delete(state, region, effects),
-        Action::ChangeRegions { regions, change } => change_all(state, &regions, change, effects),
-        Action::MoveRegion { region, to } => regions::update::move_to(state, region, to, effects),
-        Action::DuplicateRegion(region) => regions::update::duplicate(state, region, effects),
+        Action::DeleteRegion(region) => regions::update::delete(state, region),
+        Action::ChangeRegions { regions, change } => change_all(state, &regions, change),
+        Action::MoveRegion { region, to } => regions::update::move_to(state, region, to),
+        Action::DuplicateRegion(region) => regions::update::duplicate(state, region),
         Action::SaveRegions { path, as_labels } => {
             exported(state, RecentExports::REGION, &path, effects);
             regions::update::save_all(state, path, as_labels, effects);
@@ -274,13 +270,11 @@ fn apply(state: &mut State, action: Action, effects: &mut Vec<Effect>) {
             edit(state, "Tracking", phase == Phase::Live, |d| {
                 d.track = params
             });
-            track::update::retrack(state, phase == Phase::Live, effects);
         }
         Action::SetMethod(method) => {
             edit(state, method.name(), false, |d| d.method = method);
-            track::update::retrack(state, false, effects);
         }
-        Action::SetRays { rays, phase } => track::rays::set(state, rays, phase, effects),
+        Action::SetRays { rays, phase } => track::rays::set(state, rays, phase),
         Action::SetLiveDisplay { display, phase } => {
             edit(state, "Display", phase == Phase::Live, |d| {
                 *d.live_display_mut() = display
@@ -290,7 +284,7 @@ fn apply(state: &mut State, action: Action, effects: &mut Vec<Effect>) {
             track::kept::set_whole_brain(state, whole_brain, phase);
         }
         Action::TrackWholeBrain => track::kept::whole_brain(state, effects),
-        Action::Retrack => track::update::retrack(state, false, effects),
+        Action::Retrack => state.session.tracking.retry(),
         Action::KeepTracks => track::kept::keep(state),
         Action::MapDensity { layer, density } => {
             density::update::map(state, layer, density, effects);
@@ -320,10 +314,8 @@ fn apply(state: &mut State, action: Action, effects: &mut Vec<Effect>) {
             state.view.moving = false;
             let pathway_key = state.document.pathway_key();
             state.session.pathways.live.rest(pathway_key.as_ref());
-            // A coarse result that is nearly there is waited for.
-            if state.session.unsettled && !state.session.full_next {
-                track::update::retrack(state, false, effects);
-            }
+            let curve_key = state.document.curve_key();
+            state.session.tracking.rest(curve_key.as_ref());
         }
         Action::Escape => escape(state, effects),
         Action::AbandonDrag(before) => steps::abandon(state, *before, effects),

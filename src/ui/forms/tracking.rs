@@ -163,7 +163,7 @@ pub(super) fn remarks(
 
 /// The severest that the results warn of.
 pub fn warned(state: &State, memory: &mut Memory) -> Option<Severity> {
-    if state.session.live.is_none() && state.session.live_error.is_some() {
+    if state.session.live.is_none() && state.session.tracking.failure().is_some() {
         return Some(Severity::Error);
     }
     let empty = |live: &CurveResult| match live.rays {

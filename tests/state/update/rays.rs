@@ -115,7 +115,7 @@ fn coarse() {
         });
         steps += 1;
         assert!(live(&window).coarse && live(&window).seeds < all);
-        assert!(window.state.session.unsettled);
+        assert!(window.state.session.tracking.waits_for_rest());
         let Recipe::Geodesic { regions, .. } = &live(&window).recipe else {
             panic!("{:?}", live(&window).recipe)
         };
@@ -131,7 +131,7 @@ fn coarse() {
     let mut window = shooting(2);
     window.state.session.rays_per_ms = Some(1e6);
     change(&mut window, Phase::Live, |r| r.params.walk.step_mm = 1.0);
-    assert!(!live(&window).coarse && !window.state.session.unsettled);
+    assert!(!live(&window).coarse && !window.state.session.tracking.waits_for_rest());
 }
 
 fn medium() {

@@ -24,11 +24,11 @@ pub fn follow(state: &mut State, effects: &mut Vec<Effect>) {
 fn follow_regions(state: &mut State, effects: &mut Vec<Effect>) {
     // What runs is finished elsewhere, too, and what is shown stays.
     if !is_looked_at(state) {
-        return;
+        return state.session.pathways.live.pause();
     }
     let requested_key = state.document.pathway_key();
     let pace = pace(state, requested_key.as_ref());
-    let dragging = state.history.is_open();
+    let dragging = state.is_dragging();
     let runtime = &mut state.session.pathways;
     let order = runtime.live.follow(requested_key.as_ref(), dragging, pace);
     if requested_key.is_none() {

@@ -10,7 +10,7 @@ use crate::state::files::jobs::open::{with_lengths, with_target_names};
 use crate::state::session::{CurveKey, CurveParams};
 use crate::state::tensors::types::BootstrapInput;
 use crate::state::track::jobs::bootstrap::residuals;
-use crate::state::track::jobs::{LIVE, live_unfinished, receive_live};
+use crate::state::track::jobs::{LIVE, live_unfinished};
 use crate::state::track::{kept, update};
 use crate::state::update::ended;
 use crate::state::{Effect, State};
@@ -100,10 +100,10 @@ impl Receive<State> for TrackStreamlines {
         state: &mut State,
         effects: &mut Vec<Effect>,
     ) {
-        receive_live(
+        ended(
+            state,
             self,
             delivery,
-            state,
             effects,
             |state, output, wall_ms, _| {
                 update::live_done(state, output, self.key(), wall_ms);
