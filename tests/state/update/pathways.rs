@@ -422,7 +422,7 @@ fn quick() {
     assert!(live(&window).coarse);
     // Who leaves in the middle of it is asked for nothing.
     window.act(Action::SelectTask(Task::View));
-    assert!(!window.state.waits_for_rest());
+    assert!(!window.state.session.pathways.live.waits_for_rest());
 }
 
 fn nowhere() {
