@@ -6,5 +6,5 @@ pub mod jobs;
 pub(in crate::state) mod kept;
 mod key;
 pub(in crate::state) mod rays;
+pub mod types;
 pub(in crate::state) mod update;
-pub mod whole_brain;

@@ -5,13 +5,13 @@ use crate::solvers::curves::Seeding;
 use crate::solvers::geodesic::{Cut, RayMetric};
 use crate::state::action::Phase;
 use crate::state::document::{Rays, Tensors};
+use crate::state::edit::edit;
 use crate::state::recipe::MediumRecipe;
 use crate::state::session::{CurveKey, CurveParams, CutKey, RayResult, measure_range};
 use crate::state::track::jobs::cut::CutRays;
 use crate::state::track::jobs::shoot::{RayOutput, ShootRays};
 use crate::state::track::key::regions;
 use crate::state::track::update;
-use crate::state::update::edit;
 use crate::state::{Effect, Recipe, State};
 use std::sync::Arc;
 

@@ -5,10 +5,11 @@ use crate::data::words::counted;
 use crate::solvers::curves;
 use crate::solvers::geodesic::Cut;
 use crate::state::core::live::Detail;
-use crate::state::core::words::{mask, none_started, took};
+use crate::state::core::words::{none_started, took};
 use crate::state::document::{Method, Unfiled};
 use crate::state::recipes::{curves_recipe, fit_of, fit_recipe};
 use crate::state::session::{CurveKey, CurveParams, CurveResult};
+use crate::state::tensors::mask_text;
 use crate::state::tensors::types::BootstrapInput;
 use crate::state::track::jobs::LIVE;
 use crate::state::{Document, Recipe, State, Task, segment};
@@ -111,7 +112,7 @@ fn status(state: &mut State, result: &CurveResult) {
         ),
         CurveParams::Rays(..) => (format!("Shot {}", counted(seeds, "ray")), "ray", None),
     };
-    let why = none_started(&result.output, min_fa, &mask::name_of(&state.document));
+    let why = none_started(&result.output, min_fa, &mask_text::name_of(&state.document));
     let message = match why {
         None if seeds == 0 => format!("No {what} started: no seed point was drawn"),
         None => format!("{made} in {}", took(result.wall_ms)),

@@ -2,10 +2,10 @@
 
 use crate::jobs::session::Tensors;
 use crate::state::core::live::{CoarseFirst, Detail, Live, Order, Pace, QUICK_MS};
-use crate::state::core::words::mask;
 use crate::state::pathways::PathwayKey;
 use crate::state::pathways::jobs::{FindPathway, PATHWAY};
 use crate::state::pathways::update::{compare, kept};
+use crate::state::tensors::mask_text;
 use crate::state::{Effect, State, Task};
 use std::time::Duration;
 
@@ -57,7 +57,7 @@ fn start(state: &State, key: PathwayKey, detail: Detail, effects: &mut Vec<Effec
         coarse,
         known: state.session.pathways.known[usize::from(coarse)].clone(),
         kept: None,
-        mask_name: mask::name_of(&state.document),
+        mask_name: mask_text::name_of(&state.document),
     }));
 }
 

@@ -8,9 +8,9 @@ use crate::jobs::{
 };
 use crate::solvers::{curves, geodesic, tractogram};
 use crate::state::files::jobs::open::{with_lengths, with_target_names};
+use crate::state::job_end::ended;
 use crate::state::track::jobs::{LIVE, live_unfinished};
 use crate::state::track::rays;
-use crate::state::update::ended;
 use crate::state::{Effect, State};
 use std::sync::Arc;
 use std::time::Instant;
