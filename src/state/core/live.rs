@@ -129,7 +129,7 @@ impl<K: LiveKey, V> Live<K, V> {
         if have == Some(Detail::Full) {
             return match pace {
                 Pace::InTurn => Order::Nothing,
-                // It was asked for in between.
+                // It was requested in between.
                 Pace::Newest | Pace::CoarseFirst(_) => self.cancel(),
             };
         }

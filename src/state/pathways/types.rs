@@ -1,4 +1,4 @@
-//! Pathways: what is asked of the live one, and those that were kept.
+//! Pathways: the controls of the live one, and those that were kept.
 
 use crate::data::appearance::Transfer;
 use crate::data::{DataId, Region, Role, keyed};
@@ -366,7 +366,7 @@ pub struct PathwayRuntime {
     pub left: usize,
 }
 
-/// How the live pathway stands to what is asked for.
+/// How the live pathway relates to its requested key.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Standing {
     Final,

@@ -186,7 +186,7 @@ pub fn ranked(state: &mut State, all: DataId, cut: Cut, kept: Tractogram, least:
     }
     (rays.cut, rays.least) = (cut, least);
     Arc::make_mut(&mut live.output).kept = kept;
-    if let Recipe::Geodesic { cut: told, .. } = &mut live.recipe {
-        *told = cut;
+    if let Recipe::Geodesic { cut: stated, .. } = &mut live.recipe {
+        *stated = cut;
     }
 }

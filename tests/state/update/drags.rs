@@ -10,6 +10,7 @@ use arcuate::scene::{self, Size};
 use arcuate::solvers::geodesic::{Cut, Sharpening};
 use arcuate::solvers::pathway::Rates;
 use arcuate::state::Event;
+use arcuate::state::action::BeforeDrag;
 use arcuate::state::core::live::LAG;
 use arcuate::state::pathways::jobs::{COMPARE, ComparePathway, FindPathway, PATHWAY};
 use arcuate::state::pathways::{PathwayAction, Standing};
@@ -31,6 +32,12 @@ pub fn tests() -> Vec<Trial> {
         test("update::rays::coarse_ones_are_enough_to_judge_by", enough),
         test("update::pathways::comparing_stops_for_a_drag", interrupted),
         test("update::pathways::kept_with_its_percentiles", kept_among),
+        test("update::live::other_controls_move_nothing", others),
+        test("update::live::a_stop_outlasts_another_task", stays_stopped),
+        test(
+            "update::live::a_drag_that_is_abandoned_elsewhere",
+            abandoned,
+        ),
         test(
             "update::pathways::only_its_task_shows_the_status",
             status_of_task,
@@ -473,4 +480,68 @@ fn status_of_task() {
         "{message}"
     );
     not_solved(&mut window);
+}
+
+/// A drag of other controls takes nothing from streamlines that are on their way.
+fn others() {
+    let mut window = Window::fitted();
+    window.holding = true;
+    window.place(Role::Seed, DVec3::ZERO);
+    assert_eq!(window.coarse_requests(), [false]);
+    let layer = window.state.document.layer_named("FA").expect("FA");
+    let (layer, mut display) = (layer.id, layer.display.clone());
+    for opacity in [0.75, 0.5] {
+        display.opacity = opacity;
+        window.act(Action::SetDisplay {
+            layer,
+            display: display.clone(),
+            phase: Phase::Live,
+        });
+        assert!(window.state.is_dragging() && !window.state.waits_for_rest());
+    }
+    assert_eq!(window.coarse_requests(), [false]);
+    assert!(!window.cancelled.contains(&LIVE));
+    window.deliver(|_| {});
+    assert!(window.state.is_dragging() && window.state.final_live().is_some());
+    assert_eq!(window.coarse_requests(), [false]);
+}
+
+/// Streamlines that the user stopped are tracked again on request or after a change, not by looking elsewhere.
+fn stays_stopped() {
+    let mut window = Window::fitted();
+    window.holding = true;
+    window.place(Role::Seed, DVec3::ZERO);
+    window.act(Action::CancelJob(LIVE));
+    window.held.clear();
+    window.holding = false;
+    for task in [Task::Pathways, Task::Track, Task::View] {
+        window.act(Action::SelectTask(task));
+        window.act(Action::MoveCrosshair(DVec3::ONE));
+    }
+    assert_eq!(window.coarse_requests(), [false]);
+    assert!(window.state.session.tracking.failure().is_none());
+    window.act(Action::Retrack);
+    assert_eq!(window.coarse_requests(), [false; 2]);
+    assert!(window.state.final_live().is_some());
+}
+
+/// Where streamlines are not seen a drag that ends where it began leaves them.
+fn abandoned() {
+    let mut window = looking();
+    window.act(Action::SelectTask(Task::Track));
+    let known = window
+        .state
+        .final_live()
+        .expect("streamlines")
+        .output
+        .clone();
+    window.act(Action::SelectTask(Task::Pathways));
+    let count = window.coarse_requests().len();
+    let before = BeforeDrag::of(&window.state);
+    drag(&mut window, Role::Seed, A + DVec3::X, Phase::Live);
+    window.act(Action::AbandonDrag(Box::new(before)));
+    window.act(Action::SelectTask(Task::Track));
+    let live = window.state.final_live().expect("streamlines");
+    assert!(Arc::ptr_eq(&live.output, &known));
+    assert_eq!(window.coarse_requests().len(), count);
 }

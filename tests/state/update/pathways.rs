@@ -54,7 +54,7 @@ pub(super) fn looking() -> Window {
 }
 
 /// Full ones: whether a coarse one comes before depends on how fast the machine is.
-fn asked(window: &Window) -> Vec<&FindPathway> {
+fn full_requests(window: &Window) -> Vec<&FindPathway> {
     let jobs = window.submitted.iter();
     let pathways = jobs.filter_map(|job| job.job::<FindPathway>());
     pathways.filter(|pathway| !pathway.coarse).collect()
@@ -89,7 +89,7 @@ fn looked_at() {
     let mut window = Window::fitted();
     window.place(Role::Seed, A);
     window.place(Role::Target, B);
-    assert!(asked(&window).is_empty(), "nobody looks");
+    assert!(full_requests(&window).is_empty(), "nobody looks");
     window.act(Action::SelectTask(Task::Pathways));
     assert_eq!(window.state.pathway_standing(), Some(Standing::Final));
     let found = live(&window);
@@ -107,12 +107,12 @@ fn looked_at() {
         "{command}"
     );
     assert!(command.contains("--from sphere:0,-14,0,") && command.contains("--epsilon 0.2"));
-    let count = asked(&window).len();
+    let count = full_requests(&window).len();
     window.act(Action::SelectTask(Task::View));
     drag(&mut window, Role::Seed, A + DVec3::X, Phase::Done);
-    assert_eq!(asked(&window).len(), count, "nobody looks");
+    assert_eq!(full_requests(&window).len(), count, "nobody looks");
     window.act(Action::SelectTask(Task::Pathways));
-    assert_eq!(asked(&window).len(), count + 1);
+    assert_eq!(full_requests(&window).len(), count + 1);
     let target = window.state.document.regions[1].id;
     window.act(Action::DeleteRegion(target));
     assert!(window.state.session.pathways.live.value().is_none());
@@ -172,14 +172,14 @@ fn one_side() {
     window.place(Role::Exclude, dvec3(8.0, 0.0, 0.0));
     assert!(fields(&window).iter().zip(before).all(|(a, b)| *a != b));
     // A region that has no part changes nothing.
-    let count = asked(&window).len();
+    let count = full_requests(&window).len();
     window.place(Role::Include, dvec3(-8.0, 0.0, 0.0));
-    assert_eq!(asked(&window).len(), count);
+    assert_eq!(full_requests(&window).len(), count);
 }
 
 fn width() {
     let mut window = looking();
-    let count = asked(&window).len();
+    let count = full_requests(&window).len();
     let volumes: Vec<f64> = [0.02, 0.1, 0.4]
         .map(|epsilon| {
             change(&mut window, Phase::Live, |s| s.epsilon = epsilon);
@@ -190,7 +190,7 @@ fn width() {
         volumes.is_sorted() && volumes[0] < volumes[2],
         "{volumes:?}"
     );
-    assert_eq!(asked(&window).len(), count);
+    assert_eq!(full_requests(&window).len(), count);
     // As many voxels as the set has.
     let found = live(&window);
     for epsilon in [0.013, 0.37] {
@@ -240,9 +240,13 @@ fn apart() {
         why.starts_with("No path: region 'Target' is not connected to 'Seed'"),
         "{why}"
     );
-    let count = asked(&window).len();
+    let count = full_requests(&window).len();
     window.act(Action::MoveCrosshair(DVec3::ONE));
-    assert_eq!(asked(&window).len(), count, "not asked for as it is");
+    assert_eq!(
+        full_requests(&window).len(),
+        count,
+        "not asked for as it is"
+    );
     window.act(Action::Undo);
     assert_eq!(window.state.pathway_standing(), Some(Standing::Final));
     // A wall beside the way: of what it takes the pointer says so.
@@ -392,14 +396,14 @@ fn swapped() {
 fn quick() {
     let mut window = looking();
     window.state.session.pathways.full_ms = [Some(5.0); 2];
-    let count = asked(&window).len();
+    let count = full_requests(&window).len();
     window.holding = true;
     let at = |x: f64| A + DVec3::X * x;
     for x in [1.0, 2.0, 3.0] {
         drag(&mut window, Role::Seed, at(x), Phase::Live);
     }
     assert_eq!(
-        asked(&window).len(),
+        full_requests(&window).len(),
         count + 1,
         "none is cancelled for the next"
     );
@@ -412,7 +416,11 @@ fn quick() {
     let shown = live(&window);
     assert_ne!(PathwayKey::of(shown), before, "the first of them is seen");
     assert!(!shown.coarse);
-    assert_eq!(asked(&window).len(), count + 2, "and the last is asked for");
+    assert_eq!(
+        full_requests(&window).len(),
+        count + 2,
+        "and the last is asked for"
+    );
     window.holding = false;
     window.deliver(at_once);
     assert_eq!(window.state.pathway_standing(), Some(Standing::Final));
@@ -449,11 +457,15 @@ fn another() {
         .alpha = 2.0;
     window.state.document = document;
     window.state.session.pathways.full_ms = [Some(5.0); 2];
-    let count = asked(&window).len();
+    let count = full_requests(&window).len();
     window.holding = true;
     drag(&mut window, Role::Seed, A + DVec3::X, Phase::Done);
     assert!(window.state.session.pathways.solving.is_some());
-    assert_eq!(asked(&window).len(), count + 2, "the live and the kept one");
+    assert_eq!(
+        full_requests(&window).len(),
+        count + 2,
+        "the live and the kept one"
+    );
     let leave = arcuate::state::SessionAction::Leave(arcuate::state::UnsavedAction::New);
     window.state.history.clear();
     window.act(Action::Session(leave));
@@ -467,7 +479,7 @@ fn another() {
     }
     window.state.document = other;
     window.act(Action::MoveCrosshair(DVec3::ONE));
-    assert_eq!(asked(&window).len(), count + 3);
+    assert_eq!(full_requests(&window).len(), count + 3);
     window.holding = false;
     window.deliver(|_| {});
     let kept = &window.state.document.kept_pathways[0];

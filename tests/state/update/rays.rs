@@ -519,7 +519,7 @@ fn out_of_date() {
 }
 
 /// How often live curves were asked for.
-fn asked(window: &Window) -> usize {
+fn request_count(window: &Window) -> usize {
     window.jobs_of::<ShootRays>().count() + window.jobs_of::<TrackStreamlines>().count()
 }
 
@@ -529,7 +529,7 @@ fn undo_stops() {
         window.act(Action::SetMethod(method));
         window.holding = true;
         window.cancelled.clear();
-        let requests = asked(&window);
+        let requests = request_count(&window);
         match method {
             Method::Rays => change(&mut window, Phase::Done, |r| r.params.walk.step_mm = 0.4),
             Method::Streamlines => {
@@ -541,12 +541,12 @@ fn undo_stops() {
                 window.act(Action::SetTrack { params, phase });
             }
         }
-        assert!(asked(&window) > requests);
-        let requests = asked(&window);
+        assert!(request_count(&window) > requests);
+        let requests = request_count(&window);
         window.act(Action::Undo);
         assert_eq!(window.cancelled, [LIVE], "{method:?}");
         assert_eq!(
-            asked(&window),
+            request_count(&window),
             requests,
             "what is there is not asked for again"
         );
