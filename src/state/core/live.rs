@@ -120,6 +120,9 @@ impl<K: LiveKey, V> Live<K, V> {
             (self.shown, self.failed, self.coarse_failed) = (None, None, None);
             return self.cancel();
         };
+        if !dragging {
+            self.rest(Some(requested));
+        }
         if self.is_failed(requested) {
             return Order::Nothing;
         }
@@ -132,9 +135,6 @@ impl<K: LiveKey, V> Live<K, V> {
                 // It was requested in between.
                 Pace::Newest | Pace::CoarseFirst(_) => self.cancel(),
             };
-        }
-        if !dragging {
-            self.rest(Some(requested));
         }
         let moving = dragging && self.rested.as_ref() != Some(requested);
         let detail = self.next(requested, have, moving, pace);
