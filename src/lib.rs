@@ -10,9 +10,9 @@
 //! | [`compute`] | Where does work run: CPU or graphics cards, cancellation, memory |
 //! | [`io`] | How do files become data, and data files? |
 //! | [`phantom`] | Which heads have known answers? |
-//! | [`solvers`] | What is the mathematics? One folder a method |
+//! | [`solvers`] | What is the mathematics? One folder per method |
 //! | [`jobs`] | When does work run: threads, slots, cancellation, events |
-//! | [`state`] | What does the user have and do? One folder a feature |
+//! | [`state`] | What does the user have and do? One folder per feature |
 //! | [`scene`] | What does each view show? |
 //! | [`render`] | How does a draw list become pixels? |
 //! | [`ui`] | What are the panels, forms and views, and what does each gesture do? |

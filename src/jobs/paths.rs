@@ -29,7 +29,7 @@ pub struct CheckDestination {
 pub struct Destination {
     /// Why nothing can be written there, as far as this can be determined beforehand.
     pub error: Option<PathError>,
-    /// Files that would be replaced.
+    /// Warns of files that would be replaced.
     pub existing: Vec<PathBuf>,
     /// The same name in the home folder, if only that is writable.
     pub better: Option<PathBuf>,

@@ -38,6 +38,7 @@ pub mod update;
 pub mod view;
 
 use crate::data::Tractogram;
+use crate::state::core::live::LAG;
 use crate::state::tensors::jobs::fit::FIT;
 use crate::state::track::jobs::LIVE;
 use crate::state::track::jobs::cut::CUT;
@@ -133,7 +134,7 @@ impl State {
             (true, false) => Standing::Final,
             (true, true) => Standing::Coarse,
             // During a drag a coarse result may lag a little.
-            (false, true) if self.session.unsettled => Standing::Coarse,
+            (false, true) if self.session.tracking.waits_for_rest() => Standing::Coarse,
             (false, _) if fitting || of(&[LIVE, FIT]) => Standing::Updating,
             (false, _) => Standing::OutOfDate,
         })
@@ -141,7 +142,7 @@ impl State {
 
     /// Whether a live result belongs to the present tensors, regions and parameters, with no new fit running.
     fn is_current(&self, live: &CurveResult) -> bool {
-        self.session.fitting.is_none() && update::is_current(&self.document, &live.key)
+        self.session.fitting.is_none() && live.key.is_current(&self.document)
     }
 
     /// Whether the live result is stale, and will be for longer than a coarse one takes. A cut needs no new curves.
@@ -153,23 +154,36 @@ impl State {
             return false;
         }
         let mut jobs = self.session.jobs.iter();
-        let late = |j: &JobHandle| j.slot == LIVE && j.started.elapsed() > pathways::LAG;
+        let late = |j: &JobHandle| j.slot == LIVE && j.started.elapsed() > LAG;
         self.standing() != Some(Standing::Coarse) || jobs.any(late)
     }
 
     /// Whether the live result is not final although no job is running: one was stopped.
     pub fn stalled(&self) -> bool {
         let waits = |slot| matches!(slot, LIVE | FIT) || slot == CUT;
-        let working = self.session.unsettled || self.session.jobs.iter().any(|j| waits(j.slot));
+        let session = &self.session;
+        let follows = session.tracking.waits_for_rest();
+        let working = follows || session.jobs.iter().any(|j| waits(j.slot));
         let standing = self.standing();
         standing.is_some_and(|standing| standing != Standing::Final) && !working
     }
 
+    /// Whether a control moves that results follow.
+    pub fn is_dragging(&self) -> bool {
+        // A region that follows its controls leaves its step open until its tool is put away.
+        let making = self.session.making.as_ref();
+        let is_made = making.is_some_and(|making| {
+            let is_its_step = self.history.joins(making.source.label());
+            is_its_step && !making.live && !making.running
+        });
+        self.history.is_open() && !is_made
+    }
+
     /// Whether [`Action::Settle`] would have an effect. After one it does not, until something moves again.
     pub fn waits_for_rest(&self) -> bool {
-        let (session, pathways) = (&self.session, &self.session.pathways);
-        let pathway = pathways.unsettled && pathways.rested != self.document.wanted_pathway();
-        self.view.moving || session.unsettled && !session.full_next || pathway
+        let session = &self.session;
+        let curves = session.tracking.waits_for_rest();
+        self.view.moving || curves || session.pathways.live.waits_for_rest()
     }
 
     /// The curves shown instead of the live ones: those with an end that stopped for one reason.

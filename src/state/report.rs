@@ -131,7 +131,7 @@ fn pathways(state: &State) -> Value {
         })
     });
     let working = &state.session.pathways;
-    let shown = working.live.as_ref().map(|found| {
+    let shown = working.live.value().map(|found| {
         json!({
             "params": found.params,
             "least": found.pathway.least,
@@ -180,7 +180,7 @@ pub fn state(state: &State) -> Value {
         "regions": document.regions.iter().map(|r| region(r)).collect::<Vec<_>>(),
         "fitted": document.tensors.as_ref().map(|t| t.fitted),
         "live": live,
-        "live_error": session.live_error,
+        "live_error": session.tracking.failure(),
         "pathways": pathways(state),
         "segment": segment(state),
         "filter": filter(state),
@@ -190,7 +190,7 @@ pub fn state(state: &State) -> Value {
         "jobs": session.jobs.iter().map(|j| j.label.clone()).collect::<Vec<_>>(),
         "undo": state.history.undo_label(),
         "redo": state.history.redo_label(),
-        "unsettled": session.unsettled,
+        "unsettled": session.tracking.waits_for_rest(),
         "session": session.saving.file,
         "dirty": state.is_dirty(),
         "autosaved": session.saving.autosaved.is_some() && !session.saving.autosaving,

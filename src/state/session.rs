@@ -13,8 +13,7 @@ use crate::state::files::types::{Paths, RecentExports};
 use crate::state::job_end::FailedJob;
 use crate::state::pictures::Turning;
 use crate::state::recipe::RayMetricParams;
-use crate::state::regions::types::Labels;
-use crate::state::regions::types::Making;
+use crate::state::regions::types::{Labels, Making};
 use crate::state::sampling::Sample;
 use crate::state::sessions::Saving;
 use crate::state::settings::Preferences;
@@ -158,12 +157,13 @@ pub fn measure_range(measures: &[f32]) -> (f32, f32) {
     (low / 10.0, high.max(low + 1.0) / 10.0)
 }
 
-/// Everything that live curves depend on.
+/// What streamlines or rays of regions depend on.
 #[derive(Clone, Debug)]
 pub struct CurveKey {
     pub field: DataId,
     pub regions: Vec<Region>,
     pub curves: CurveParams,
+    /// With fewer seeds than the document has.
     pub coarse: bool,
 }
 
@@ -306,14 +306,8 @@ pub struct Session {
     pub status_about: StatusAbout,
     pub live: Option<CurveResult>,
     pub passing: Option<CurvesAtCrosshair>,
-    /// A full result must follow the coarse one as soon as the pointer rests.
-    pub unsettled: bool,
-    /// A coarse result is being computed; whether another must follow. It is never cancelled for the next, which would
-    /// show nothing during a drag.
-    pub coarse_running: bool,
-    pub coarse_again: bool,
-    /// A coarse result is being computed only to be shown until the full one arrives.
-    pub full_next: bool,
+    /// Schedules the streamlines or rays of the regions, which `live` holds.
+    pub tracking: live::Live<CurveKey, ()>,
     /// Schedules the cut of many rays; the live result holds the rays that it keeps.
     pub cut: live::Live<CutKey, ()>,
     /// Transforms being applied to streamlines, one per layer, in the order of their start.
@@ -325,8 +319,6 @@ pub struct Session {
     pub rays_per_ms: Option<f64>,
     /// The fraction of them that passed the regions.
     pub rays_passed: Option<f64>,
-    /// Why there is no live result although there are seeds.
-    pub live_error: Option<String>,
     /// Comparison of the gradients' axes, with the scan's image.
     pub axes: Option<(DataId, Arc<gradient_check::Output>)>,
     /// A folder from which a visit must be chosen.
@@ -391,16 +383,12 @@ impl Session {
             status_about: StatusAbout::default(),
             live: None,
             passing: None,
-            unsettled: false,
-            coarse_running: false,
-            coarse_again: false,
-            full_next: false,
+            tracking: live::Live::default(),
             cut: live::Live::default(),
             shifting: Vec::new(),
             medium: None,
             rays_per_ms: None,
             rays_passed: None,
-            live_error: None,
             axes: None,
             tensor_orders: None,
             folder: None,

@@ -425,7 +425,7 @@ impl Files {
     }
 }
 
-/// The inside of the sheet: what happened to it, whether a dialog is wanted instead, and whether the command.
+/// The content of the sheet; returns the outcome, whether a dialog is requested instead, and whether the command is.
 fn contents(ui: &mut Ui, state: &State, sheet: &mut Sheet, native: bool) -> (Typed, bool, bool) {
     let p = theme::palette(ui.style());
     let width = ui.available_width();

@@ -45,7 +45,7 @@ pub const REGION: &str = "\u{e602}";
 pub const CPU: &str = "\u{e610}";
 pub const GPU: &str = "\u{e612}";
 pub const FILE_UP: &str = "\u{e61e}";
-/// Layout: 3-D beside three slices.
+/// Layout: 3-D next to three slices.
 pub const SCENE_FIRST: &str = "\u{e6d6}";
 /// The task View.
 pub const BRAIN: &str = "\u{e74e}";

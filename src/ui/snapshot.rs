@@ -18,7 +18,7 @@ pub const DEFAULT_SIZE: Vec2 = Vec2::new(960.0, 720.0);
 /// A picture's size.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Frame {
-    /// Points.
+    /// Height of that panel, points.
     pub size: Vec2,
     pub pixels_per_point: f32,
 }

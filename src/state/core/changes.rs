@@ -1,4 +1,4 @@
-//! Differences between two values of one panel: each parameter by the label and in the form of its row.
+//! Differences between two values of one panel: each parameter by its label, in the format of its row.
 
 use crate::data::appearance::Transfer;
 use crate::parameters::{self, Kind, Parameters, Unit, widened};

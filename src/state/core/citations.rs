@@ -1,4 +1,4 @@
-//! The works that the methods paragraph cites, and places and regions in its words.
+//! The works that the methods paragraph cites, and its texts for places and regions.
 
 use crate::data::{Region, Role, Shape};
 use crate::state::core::words::{counted, fixed};

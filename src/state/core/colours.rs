@@ -1,4 +1,4 @@
-//! Colours of roles, and of things of one kind side by side.
+//! Colours of roles, and of similar objects side by side.
 
 use crate::data::Role;
 

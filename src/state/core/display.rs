@@ -1,4 +1,4 @@
-//! How layers are shown, and the displays that they begin with.
+//! Display of layers, and their default displays.
 
 use crate::data::Volume;
 use crate::data::appearance::{ColourMap, Interpolation, LineStyle};

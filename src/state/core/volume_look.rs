@@ -30,7 +30,7 @@ pub enum Cut {
 }
 
 impl Cut {
-    /// As it can be written: JSON knows no infinity.
+    /// A form that can be written: JSON has no infinity.
     pub fn finite(self) -> Self {
         match self {
             Self::Plane { at, normal } if !(at.is_finite() && normal.is_finite()) => Self::Nothing,
@@ -102,7 +102,7 @@ impl VolumeLook {
         (2.0 * volume_mm3.cbrt()) as f32
     }
 
-    /// As it can be written: JSON knows no infinity.
+    /// A form that can be written: JSON has no infinity.
     pub fn finite(&self) -> Self {
         let or = |value: f32, other: f32| if value.is_finite() { value } else { other };
         Self {

@@ -3,7 +3,7 @@
 use crate::jobs::{BackendKind, BackendOpened, Slot};
 use crate::state::device::jobs::{FindCards, LoadKernels, UseBackend};
 use crate::state::pathways::jobs::{KEPT_PATHWAY, PATHWAY};
-use crate::state::{Effect, OpenBackend, State, pathways, segment, track};
+use crate::state::{Effect, OpenBackend, State, pathways, segment};
 
 /// Searches for graphics cards, unless they are known.
 pub fn find_cards(state: &State, effects: &mut Vec<Effect>) {
@@ -68,7 +68,7 @@ pub fn opened(state: &mut State, placed: BackendOpened, effects: &mut Vec<Effect
         effects.extend(requests.into_iter().map(Effect::Submit));
     }
     if session.stranded.live {
-        track::update::retrack(state, false, effects);
+        session.tracking.retry();
     }
 }
 

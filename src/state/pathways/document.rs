@@ -1,4 +1,4 @@
-//! Questions to the document about pathways.
+//! Queries on the document about pathways.
 
 use crate::data::Region;
 use crate::data::Role;
@@ -15,8 +15,8 @@ impl Document {
         these.map(|r| (**r).clone()).collect()
     }
 
-    /// The key of the present pathway; `None` without tensors or one of the ends.
-    pub fn wanted_pathway(&self) -> Option<PathwayKey> {
+    /// The key of the document's pathway; `None` without tensors or one of the ends.
+    pub fn pathway_key(&self) -> Option<PathwayKey> {
         let there = |role| self.regions.iter().any(|r| r.role == role);
         let tensors = self.tensors.as_ref()?;
         (there(Role::Seed) && there(Role::Target)).then(|| PathwayKey {

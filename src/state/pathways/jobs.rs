@@ -74,11 +74,11 @@ impl Receive<State> for PathQuery {
         state: &mut State,
         effects: &mut Vec<Effect>,
     ) {
-        ended(state, self, delivery, effects, |state, path, wall_ms, _| {
+        ended(state, self, delivery, effects, |state, path, _, _| {
             let hover = &mut state.session.pathways.hover;
             let requested = hover.running().copied();
             let path = path.map(|path| *path);
-            hover.done(key(self), Detail::Full, path, wall_ms, requested.as_ref());
+            hover.done(key(self), Detail::Full, path, requested.as_ref());
         });
     }
 

@@ -3,6 +3,7 @@
 use crate::data::{DataId, Mask, Region, Role, Tractogram, Volume};
 use crate::solvers::metric::Metric;
 use crate::solvers::pathway::{Params, Path, Pathway, STRETCH_MM};
+use crate::state::core::live::Detail;
 use crate::state::pathways::jobs::PreparedCosts;
 use glam::DVec3;
 use std::ops::Range;
@@ -148,6 +149,13 @@ impl PathQuery {
 impl PathwayResult {
     /// Excess costs above this are not distinguished: more than any width, since it also marks voxels without a path.
     pub const MOST_EXCESS: f32 = 2.0;
+
+    pub fn detail(&self) -> Detail {
+        match self.coarse {
+            true => Detail::Coarse,
+            false => Detail::Full,
+        }
+    }
 
     /// Voxels of the ε-pathway.
     pub fn count(&self, epsilon: f64) -> usize {

@@ -1,4 +1,4 @@
-//! Pathways: settings of the live one, and kept ones.
+//! Pathways: the controls of the live one, and those that were kept.
 
 use crate::data::appearance::Transfer;
 use crate::data::{DataId, Region, Role, keyed};
@@ -6,7 +6,7 @@ use crate::jobs::JobHandle;
 use crate::solvers::pathway::{DEFAULT_EPSILON, Params, Path};
 use crate::state::Phase;
 use crate::state::core::layer::{LayerId, OriginId};
-use crate::state::core::live::{Live, LiveKey};
+use crate::state::core::live::{LAG, Live, LiveKey};
 use crate::state::core::volume_look::Cut;
 use crate::state::core::words::{counted, fixed, with_unit};
 use crate::state::files::types::RecentExports;
@@ -16,7 +16,6 @@ use glam::DVec3;
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::time::Duration;
 
 /// The cost that is shown.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
@@ -255,9 +254,6 @@ pub const EXCESS_SHOWN: f32 = 0.5;
 /// The colour of the live pathway.
 pub const LIVE_RGB: [u8; 3] = [0x2B, 0x5C, 0xFF];
 
-/// During a drag a coarse result may lag behind by at most this much without being dimmed.
-pub const LAG: Duration = Duration::from_millis(150);
-
 /// User actions on pathways.
 #[derive(Clone, Debug)]
 pub enum PathwayAction {
@@ -298,7 +294,7 @@ pub enum PathwayAction {
     CompareAgain,
 }
 
-/// Everything that a pathway depends on.
+/// What a pathway depends on.
 #[derive(Clone, Debug)]
 pub struct PathwayKey {
     pub field: DataId,
@@ -306,7 +302,11 @@ pub struct PathwayKey {
     pub params: Params,
 }
 
-impl LiveKey for PathwayKey {}
+impl LiveKey for PathwayKey {
+    fn stands_in_for(&self, requested: &Self) -> bool {
+        self.field == requested.field
+    }
+}
 
 /// A voxel at the pointer, with the image that contains it.
 #[derive(Clone, Copy, PartialEq, Debug)]
@@ -340,20 +340,9 @@ impl PathwayKey {
 /// Runtime state of pathways.
 #[derive(Clone, Debug, Default)]
 pub struct PathwayRuntime {
-    pub live: Option<Arc<PathwayResult>>,
+    pub live: Live<PathwayKey, Arc<PathwayResult>>,
+    /// Time that the live one took.
     pub wall_ms: f64,
-    /// The running job's key, and whether it is coarse.
-    pub running: Option<(PathwayKey, bool)>,
-    /// The key that failed or was stopped, and why; not requested again unchanged.
-    pub failed: Option<(PathwayKey, String)>,
-    /// A full result is requested although the drag continues: the pointer rests.
-    pub rested: Option<PathwayKey>,
-    /// The coarse grid closes a gap or loses a small region of this one: the full result decides.
-    pub lost: Option<PathwayKey>,
-    /// A coarse solve was cancelled for a newer one, which will be finished.
-    pub gave_way: bool,
-    /// The live result is coarse.
-    pub unsettled: bool,
     /// Comparison of the live result with random pairs, and why it failed.
     pub compared: Live<PathwayKey, Arc<Compared>>,
     pub not_compared: Option<String>,
@@ -372,13 +361,11 @@ pub struct PathwayRuntime {
     pub unsolved: Vec<LayerId>,
     /// The inputs available at that time: the tensors, and the layers, with whether each is a scan with gradients.
     pub unsolved_with: (Option<DataId>, Vec<(LayerId, bool)>),
-    /// Streamlines were not requested, since the task Pathways does not show them.
-    pub tracks_due: bool,
     /// Running jobs of a closed document: their events come first.
     pub left: usize,
 }
 
-/// How the live pathway relates to its key.
+/// How the live pathway relates to its requested key.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Standing {
     Final,
@@ -394,12 +381,11 @@ pub fn percent_joined(from: f64) -> f64 {
 
 impl crate::state::State {
     pub fn pathway_standing(&self) -> Option<Standing> {
-        let working = &self.session.pathways;
-        let live = working.live.as_ref()?;
-        let requested = self.document.wanted_pathway();
-        let current =
-            self.session.fitting.is_none() && requested.as_ref() == Some(&PathwayKey::of(live));
-        Some(match (current, live.coarse, working.running.is_some()) {
+        let pathway = &self.session.pathways.live;
+        let (key, live) = pathway.shown()?;
+        let requested_key = self.document.pathway_key();
+        let current = self.session.fitting.is_none() && requested_key.as_ref() == Some(key);
+        Some(match (current, live.coarse, pathway.running().is_some()) {
             (true, false, _) => Standing::Final,
             (true, true, _) => Standing::Coarse,
             (false, _, true) if live.coarse => Standing::Coarse,
@@ -415,15 +401,10 @@ impl crate::state::State {
             None | Some(Standing::Final) => false,
             Some(Standing::Updating | Standing::OutOfDate) => true,
             Some(Standing::Coarse) => {
-                let live = self
-                    .session
-                    .pathways
-                    .live
-                    .as_ref()
-                    .map(|l| PathwayKey::of(l));
+                let shown = self.session.pathways.live.shown().map(|(key, _)| key);
                 let mut jobs = self.session.jobs.iter();
                 let late = |j: &JobHandle| j.slot == PATHWAY && j.started.elapsed() > LAG;
-                live != self.document.wanted_pathway() && jobs.any(late)
+                shown != self.document.pathway_key().as_ref() && jobs.any(late)
             }
         }
     }
@@ -431,17 +412,17 @@ impl crate::state::State {
     /// The comparison of the live pathway with random pairs; `None` until it is up to date.
     pub fn pathway_compared(&self) -> Option<&Arc<Compared>> {
         // The figures of random pairs belong to the full result of the same regions and parameters.
-        let live = self.session.pathways.live.as_ref();
+        let live = self.session.pathways.live.value();
         let live = live.filter(|live| !live.coarse)?;
         let known = self.session.pathways.compared.shown();
         known
-            .filter(|(asked, _)| **asked == PathwayKey::of(live))
+            .filter(|(key, _)| **key == PathwayKey::of(live))
             .map(|(_, compared)| compared)
     }
 
-    /// The live pathway, if it is final.
+    /// The live pathway, if it is the full one of the document as it is.
     pub fn final_pathway(&self) -> Option<&Arc<PathwayResult>> {
-        let live = self.session.pathways.live.as_ref();
+        let live = self.session.pathways.live.value();
         live.filter(|_| self.pathway_standing() == Some(Standing::Final))
     }
 
@@ -453,14 +434,14 @@ impl crate::state::State {
     /// The best path through the voxel at the pointer.
     pub fn path_pointed(&self) -> Option<&PathAtVoxel> {
         let working = &self.session.pathways;
-        let live = working.live.as_ref()?;
+        let live = working.live.value()?;
         let hovered = self.path_hovered();
         hovered.filter(|h| h.of == live.excess.id())
     }
 
     /// The reported path and its costliest stretch: the path at the pointer, else the minimal one.
     pub fn path_told(&self) -> Option<(&Path, Option<&CostliestStretch>)> {
-        let live = self.session.pathways.live.as_ref()?;
+        let live = self.session.pathways.live.value()?;
         Some(match self.path_pointed() {
             Some(pointed) => (&pointed.path, pointed.weakest.as_ref()),
             None => (&live.path, live.weakest.as_ref()),

@@ -1,10 +1,11 @@
 //! Changes of one region, or of their list.
 
+use crate::state::Effect;
 use crate::state::edit::edit;
 use crate::state::files::opening::exported;
 use crate::state::files::types::RecentExports;
 use crate::state::regions::update::change_all;
-use crate::state::{Effect, RegionAction, State, regions, track};
+use crate::state::{RegionAction, State, regions};
 
 /// Applies one action.
 pub fn act(state: &mut State, action: RegionAction, effects: &mut Vec<Effect>) {
@@ -13,23 +14,20 @@ pub fn act(state: &mut State, action: RegionAction, effects: &mut Vec<Effect>) {
             exported(state, RecentExports::REGION, &path, effects);
             regions::update::save(state, region, path, effects);
         }
-        RegionAction::Place { role, shape } => regions::update::place(state, role, shape, effects),
-        RegionAction::FromLayer { layer, role } => {
-            regions::update::from_layer(state, layer, role, effects)
-        }
+        RegionAction::Place { role, shape } => regions::update::place(state, role, shape),
+        RegionAction::FromLayer { layer, role } => regions::update::from_layer(state, layer, role),
         RegionAction::Select(region) => regions::draw::select(state, region, effects),
         RegionAction::SetShape {
             region,
             shape,
             phase,
         } => {
-            regions::update::reshape(state, region, shape, phase, effects);
+            regions::update::reshape(state, region, shape, phase);
         }
         RegionAction::SetRole { region, role } => {
             edit(state, "Region role", false, |d| {
                 d.edit_region(region, |r| r.role = role)
             });
-            track::update::retrack(state, false, effects);
         }
         RegionAction::Rename { region, name } => {
             edit(state, "Rename region", false, |d| {
@@ -46,12 +44,10 @@ pub fn act(state: &mut State, action: RegionAction, effects: &mut Vec<Effect>) {
                 d.edit_region(region, |r| r.visible ^= true)
             });
         }
-        RegionAction::Delete(region) => regions::update::delete(state, region, effects),
-        RegionAction::ChangeSeveral { regions, change } => {
-            change_all(state, &regions, change, effects)
-        }
-        RegionAction::Move { region, to } => regions::update::move_to(state, region, to, effects),
-        RegionAction::Duplicate(region) => regions::update::duplicate(state, region, effects),
+        RegionAction::Delete(region) => regions::update::delete(state, region),
+        RegionAction::ChangeSeveral { regions, change } => change_all(state, &regions, change),
+        RegionAction::Move { region, to } => regions::update::move_to(state, region, to),
+        RegionAction::Duplicate(region) => regions::update::duplicate(state, region),
         RegionAction::SaveAll { path, as_labels } => {
             exported(state, RecentExports::REGION, &path, effects);
             regions::update::save_all(state, path, as_labels, effects);

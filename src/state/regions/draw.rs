@@ -5,7 +5,7 @@ use crate::data::{Mask, Outline, Region, Role, Shape, Stroke};
 use crate::state::core::phase::Phase;
 use crate::state::regions::drawing::{canvas, drawn, grid, layer_on};
 use crate::state::session::{Severity, TourStep};
-use crate::state::{Effect, State, Tool, regions, track};
+use crate::state::{Effect, State, Tool, regions};
 use std::sync::Arc;
 
 /// Activates a tool; the brush then draws into the selected region.
@@ -79,7 +79,6 @@ pub fn stroke(
     // The end of a stroke without a further change starts all the requests that waited.
     if !changed && !live {
         state.history.close();
-        track::update::retrack(state, false, effects);
     }
 }
 
@@ -144,7 +143,6 @@ fn change(
         Some(Role::Target) => state.session.guide_done(TourStep::PlaceTarget),
         _ => {}
     }
-    track::update::retrack(state, live, effects);
     true
 }
 

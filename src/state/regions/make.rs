@@ -12,7 +12,7 @@ use crate::state::regions::drawing::{canvas, drawn};
 use crate::state::regions::jobs::labels::{CountLabels, LabelCounts, MakeLabelRegions};
 use crate::state::regions::jobs::make::{MadeRegion, MakeRegion, REGION, RegionOperation};
 use crate::state::regions::types::{Labels, Making, Source, region_name};
-use crate::state::{Document, Effect, State, Tool, regions, track};
+use crate::state::{Document, Effect, State, Tool, regions};
 use std::sync::Arc;
 
 /// Begins to make a region, or continues with other values.
@@ -85,9 +85,6 @@ pub fn leave(state: &mut State, effects: &mut Vec<Effect>) {
             effects.push(Effect::Cancel(REGION));
         }
         state.history.close();
-        if making.live {
-            track::update::retrack(state, false, effects);
-        }
     }
 }
 
@@ -218,8 +215,6 @@ pub fn made(state: &mut State, serial: u64, made: MadeRegion, effects: &mut Vec<
         // Done at once; the next one starts from its result.
         leave(state, effects);
     }
-    let live = again || state.session.making.as_ref().is_some_and(|m| m.live);
-    track::update::retrack(state, live, effects);
     if again {
         ask(state, effects);
     }
@@ -277,14 +272,8 @@ pub fn from_labels(
     }));
 }
 
-/// Receives regions of a label map.
-pub fn labelled(
-    state: &mut State,
-    layer: LayerId,
-    role: Role,
-    masks: Vec<(i64, Mask)>,
-    effects: &mut Vec<Effect>,
-) {
+/// Adds regions of a label map.
+pub fn labelled(state: &mut State, layer: LayerId, role: Role, masks: Vec<(i64, Mask)>) {
     let Some(layer) = state.document.layer(layer).cloned() else {
         return;
     };
@@ -320,5 +309,4 @@ pub fn labelled(
     }
     let word = if many { "regions" } else { "region" };
     state.session.status = format!("{} {word} from {}", count(n as u64), layer.name);
-    track::update::retrack(state, false, effects);
 }

@@ -9,6 +9,7 @@ use crate::state::pathways::{self, PathwayResult, PathwaySettings};
 use crate::state::sampling::{Sample, SampleAction, Sampled};
 use crate::state::session::Severity;
 use crate::state::{Display, Effect, Layer, Phase, State, Task, segment};
+use std::sync::Arc;
 
 /// Half width of the opaque range, in standard deviations.
 const DEVIATIONS: f64 = 2.0;
@@ -42,7 +43,7 @@ pub fn act(state: &mut State, action: SampleAction, effects: &mut Vec<Effect>) {
 
 /// The cost if it is shown as a cloud; else the selected image, else the topmost visible one.
 fn begin(state: &State) -> Option<Sample> {
-    let live = state.session.pathways.live.as_deref();
+    let live = state.session.pathways.live.value().map(Arc::as_ref);
     if let Some(live) =
         live.filter(|_| state.view.task == Task::Pathways && state.document.pathways.cloud)
     {

@@ -1,4 +1,4 @@
-//! Questions to the document about segmentation.
+//! Queries on the document about segmentation.
 
 use crate::data::DataId;
 use crate::data::{Mask, Volume};

@@ -69,7 +69,7 @@ impl State {
         }
         let hidden = document.kept_pathways.iter().filter(|k| !k.visible);
         all.extend(hidden.map(|kept| format!("{} (hidden)", kept.name)));
-        let live = self.session.pathways.live.is_some() && self.view.task != Task::Pathways;
+        let live = self.session.pathways.live.value().is_some() && self.view.task != Task::Pathways;
         if live {
             all.push("Live pathway (not drawn here)".to_owned());
         }

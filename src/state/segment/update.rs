@@ -18,7 +18,7 @@ pub use crate::state::segment::update::keep::{now, recipe};
 use crate::state::segment::{
     SegmentAction, SegmentRuntime, SegmentSettings, Start, frame_of, scalar,
 };
-use crate::state::{Camera, Document, Effect, Phase, State, SurfaceUpdate, Task, pathways, track};
+use crate::state::{Camera, Document, Effect, Phase, State, SurfaceUpdate, Task, pathways};
 use std::sync::Arc;
 
 pub(in crate::state) use crate::state::edit::edit;
@@ -110,7 +110,6 @@ pub fn act(state: &mut State, action: SegmentAction, effects: &mut Vec<Effect>) 
         SegmentAction::Keep => keep::keep(state),
         SegmentAction::Region(role) => {
             keep::region(state, role);
-            track::update::retrack(state, false, effects);
         }
         SegmentAction::Save { what, path } => {
             exported(state, RecentExports::REGION, &path, effects);

@@ -161,10 +161,10 @@ pub fn empty(state: &mut State, effects: &mut Vec<Effect>) {
     let session = &mut state.session;
     (session.live, session.passing) = (None, None);
     session.shifting.clear();
-    (session.medium, session.live_error, session.guide) = (None, None, None);
+    (session.medium, session.guide) = (None, None);
     (session.selected_layer, session.selected_region) = (None, None);
     (session.drawn, session.making, session.labels) = (None, None, None);
-    (session.unsettled, session.coarse_again, session.full_next) = (false, false, false);
+    session.tracking = Default::default();
     session.fitting = None;
     session.bundle = StreamlineRuntime::default();
     session.filter = Default::default();

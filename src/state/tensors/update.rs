@@ -81,9 +81,8 @@ fn request(document: &Document) -> Option<FitTensors> {
     })
 }
 
-/// Adds a result to each document with its key: the present one and those that undo or redo restore. Returns whether it
-/// belongs to the present one.
-pub fn fitted(state: &mut State, result: &Fitted) -> bool {
+/// Puts a result into each document that wants it: the present one and those that undo or redo bring back.
+pub fn fitted(state: &mut State, result: &Fitted) {
     let wants = |document: &Document| {
         document.wanted_fit().as_ref() == Some(&result.key)
             && document.tensors.as_ref().map(|t| &t.key) != Some(&result.key)
@@ -115,7 +114,7 @@ pub fn fitted(state: &mut State, result: &Fitted) -> bool {
         });
     }
     if !wants(&state.document) {
-        return false;
+        return;
     }
     let awaited = state.document.awaited.take();
     let first = state.document.tensors.is_none() && awaited.is_none();
@@ -164,7 +163,6 @@ pub fn fitted(state: &mut State, result: &Fitted) -> bool {
     for doubt in result.fit.doubts(result.mask.count(), floor) {
         state.session.notify(Severity::Warning, doubt);
     }
-    true
 }
 
 /// Replaces the tensors and maps of an earlier fit, keeping their display; new layers get the ids from `ids` on.

@@ -17,13 +17,11 @@ pub fn act(state: &mut State, action: TrackAction, effects: &mut Vec<Effect>) {
             edit(state, "Tracking", phase == Phase::Live, |d| {
                 d.track = params
             });
-            track::update::retrack(state, phase == Phase::Live, effects);
         }
         TrackAction::SetMethod(method) => {
             edit(state, method.name(), false, |d| d.method = method);
-            track::update::retrack(state, false, effects);
         }
-        TrackAction::SetRays { rays, phase } => track::rays::set(state, rays, phase, effects),
+        TrackAction::SetRays { rays, phase } => track::rays::set(state, rays, phase),
         TrackAction::SetDisplay { display, phase } => {
             edit(state, "Display", phase == Phase::Live, |d| {
                 *d.live_display_mut() = display
@@ -33,7 +31,7 @@ pub fn act(state: &mut State, action: TrackAction, effects: &mut Vec<Effect>) {
             track::kept::set_whole_brain(state, whole_brain, phase);
         }
         TrackAction::WholeBrain => track::kept::whole_brain(state, effects),
-        TrackAction::Repeat => track::update::retrack(state, false, effects),
+        TrackAction::Repeat => state.session.tracking.retry(),
         TrackAction::Keep => track::kept::keep(state),
     }
 }

@@ -7,55 +7,27 @@ pub mod stopped;
 pub mod streamlines;
 
 use crate::compute::BackendKind;
-use crate::jobs::{Delivery, Outcome, Receive, Slot, Unfinished};
-use crate::state::job_end::ended;
-use crate::state::{Effect, State, track};
+use crate::jobs::{Slot, Unfinished};
+use crate::state::{State, track};
 
 /// Streamlines or rays of the regions.
 pub const LIVE: Slot = Slot::latest_wins("live");
-
-/// Ends a job of live curves; jobs that waited for it follow.
-fn receive_live<J: Receive<State>>(
-    job: &J,
-    delivery: Delivery<J::Output>,
-    state: &mut State,
-    effects: &mut Vec<Effect>,
-    receive: impl FnOnce(&mut State, J::Output, f64, &mut Vec<Effect>),
-) {
-    let session = &mut state.session;
-    session.coarse_running = false;
-    let again = std::mem::take(&mut session.coarse_again);
-    let full = std::mem::take(&mut session.full_next);
-    let done = matches!(delivery.outcome, Outcome::Done(_));
-    let on_card = matches!(delivery.outcome, Outcome::DeviceFailed(_));
-    ended(state, job, delivery, effects, receive);
-    if on_card && state.session.backend_kind == BackendKind::Cpu {
-        // The last job that was running when the CPU was chosen.
-        track::update::retrack(state, false, effects);
-    }
-    if again && state.session.unsettled {
-        track::update::retrack(state, true, effects);
-    } else if full && done {
-        track::update::full(state, effects);
-    }
-}
 
 /// Ends a job of live curves without an output, for which the curves' own panel gives the reason. Curves that failed on
 /// a graphics card are those of the present document when they are repeated.
 fn live_unfinished(end: &Unfinished, state: &mut State) -> bool {
     let session = &mut state.session;
     match end {
-        // Another request replaced it.
+        // Stopped by the user, or replaced by another one.
         Unfinished::Cancelled => {}
-        Unfinished::Failed(why) => {
-            session.live = None;
-            session.live_error = Some((*why).to_owned());
+        Unfinished::Failed(why) => track::update::failed(state, why),
+        // The last job that was running when the CPU was chosen.
+        Unfinished::DeviceFailed(_) if session.backend_kind == BackendKind::Cpu => {
+            session.tracking.stop();
         }
-        Unfinished::DeviceFailed(_) if session.backend_kind == BackendKind::Cpu => {}
         Unfinished::DeviceFailed(failure) => {
-            session.live = None;
-            session.live_error = Some(failure.found.clone());
             session.stranded.live = true;
+            track::update::failed(state, &failure.found);
         }
     }
     true

@@ -10,7 +10,9 @@ use crate::state::recipe::RayMetricParams;
 use crate::state::session::{CurveKey, CurveParams, CutKey, RayResult, measure_range};
 use crate::state::track::jobs::cut::CutRays;
 use crate::state::track::jobs::shoot::{RayOutput, ShootRays};
-use crate::state::{Effect, Recipe, State, track};
+use crate::state::track::key::regions;
+use crate::state::track::update;
+use crate::state::{Effect, Recipe, State};
 use std::sync::Arc;
 
 /// Time for coarse rays: a third of the tenth of a second after which a response seems late; drawing takes the rest.
@@ -32,7 +34,7 @@ fn coarse_count(per_ms: f64, passed: Option<f64>) -> usize {
 }
 
 /// Changes the parameters of rays; if only the cut changed, the rays stay.
-pub fn set(state: &mut State, rays: Rays, phase: Phase, effects: &mut Vec<Effect>) {
+pub fn set(state: &mut State, rays: Rays, phase: Phase) {
     const CUT: &str = "Cut";
     let live = phase == Phase::Live;
     let before = &state.document.rays;
@@ -43,38 +45,40 @@ pub fn set(state: &mut State, rays: Rays, phase: Phase, effects: &mut Vec<Effect
     let label = if by_cut { CUT } else { "Rays" };
     edit(state, label, live, |d| d.rays = rays);
     if by_cut {
-        self::cut(state, effects);
-    } else {
-        track::update::retrack(state, live, effects);
+        // Also where it failed before.
+        state.session.cut.retry();
     }
 }
 
-/// The rays of the present document; during a drag fewer if all would take too long: their number depends on the speed
-/// of the last ones, and nothing else does.
+/// Seed points of coarse rays; `None` where all are no more. How many depends on how fast the last ones were; which
+/// they are depends on their number alone.
+pub fn coarse_seeds(state: &State) -> Option<usize> {
+    let params = &state.document.rays.params;
+    let passed = state.session.rays_passed;
+    let known = state.session.rays_per_ms;
+    let rays = known.map_or(FIRST_COARSE, |per_ms| coarse_count(per_ms, passed));
+    let seeds = (rays / params.directions.count().max(1)).max(1);
+    let all = match params.walk.seeding {
+        Seeding::Random { count } => count,
+        Seeding::Grid { .. } | Seeding::PerVoxel { .. } => usize::MAX,
+    };
+    (seeds < all).then_some(seeds)
+}
+
+/// The rays of the document as it is; fewer where all would take too long and something is being dragged.
 pub fn request(state: &State, tensors: &Tensors, coarse: bool) -> ShootRays {
     let Rays {
         medium,
         mut params,
         cut,
     } = state.document.rays.clone();
-    let mut fewer = false;
-    if coarse {
-        let passed = state.session.rays_passed;
-        let known = state.session.rays_per_ms;
-        let rays = known.map_or(FIRST_COARSE, |per_ms| coarse_count(per_ms, passed));
-        let seeds = (rays / params.directions.count().max(1)).max(1);
-        let all = match params.walk.seeding {
-            Seeding::Random { count } => count,
-            Seeding::Grid { .. } | Seeding::PerVoxel { .. } => usize::MAX,
-        };
-        fewer = seeds < all;
-        if fewer {
-            params.walk.seeding = Seeding::Random { count: seeds };
-        }
+    let fewer = if coarse { coarse_seeds(state) } else { None };
+    if let Some(count) = fewer {
+        params.walk.seeding = Seeding::Random { count };
     }
-    let fits = |(asked, m): &&(RayMetricParams, RayMetric)| {
+    let fits = |(recipe, m): &&(RayMetricParams, RayMetric)| {
         m.field.id() == tensors.field.id()
-            && *asked == medium
+            && *recipe == medium
             && m.interpolation == params.walk.interpolation
     };
     let prepared = state.session.medium.as_ref().filter(fits);
@@ -84,27 +88,21 @@ pub fn request(state: &State, tensors: &Tensors, coarse: bool) -> ShootRays {
         sharpening: medium.sharpening,
         precision: medium.precision,
         fa: tensors.fa.clone(),
-        regions: track::update::regions(&state.document),
+        regions: regions(&state.document),
         params,
-        // Coarse rays are cut on arrival, by their number.
-        cut: if fewer { Cut::All } else { cut },
-        coarse: fewer,
+        // Coarse ones are cut as they are shown: by how many they are.
+        cut: if fewer.is_some() { Cut::All } else { cut },
+        coarse: fewer.is_some(),
     }
 }
 
-/// Receives rays.
-pub fn shot(
-    state: &mut State,
-    job: &ShootRays,
-    shot: RayOutput,
-    wall_ms: f64,
-    effects: &mut Vec<Effect>,
-) {
+/// Shows rays that were shot.
+pub fn shot(state: &mut State, job: &ShootRays, shot: RayOutput, wall_ms: f64) {
     let medium = RayMetricParams {
         sharpening: shot.medium.sharpening,
         precision: job.precision,
     };
-    let requested = CurveKey {
+    let key = CurveKey {
         field: shot.medium.field.id(),
         regions: job.regions.clone(),
         curves: CurveParams::Rays(medium, job.params.clone()),
@@ -115,7 +113,7 @@ pub fn shot(
     state.session.rays_passed = Some(shot.measures.len() as f64 / rays.max(1.0));
     let repaired = shot.medium.repaired;
     let tensors = state.document.tensors.as_ref();
-    if tensors.is_some_and(|t| t.field.id() == requested.field) {
+    if tensors.is_some_and(|t| t.field.id() == key.field) {
         state.session.medium = Some((medium, shot.medium));
     }
     let output = Arc::new(shot.output);
@@ -125,7 +123,7 @@ pub fn shot(
     if let Some(before) = before.filter(|_| job.coarse) {
         range = (range.0.min(before.range.0), range.1.max(before.range.1));
     }
-    let Some(mut live) = track::update::taken_in(state, output, requested, job.cut, wall_ms) else {
+    let Some(mut live) = update::result(&state.document, output, key, job.cut, wall_ms) else {
         return;
     };
     live.rays = Some(RayResult {
@@ -136,15 +134,7 @@ pub fn shot(
         least: shot.least,
         repaired,
     });
-    state.session.live = Some(live);
-    // The cut may have moved while the rays were being computed.
-    cut(state, effects);
-}
-
-/// Applies the document's cut to the existing rays, even if that failed before.
-pub fn cut(state: &mut State, effects: &mut Vec<Effect>) {
-    state.session.cut.retry();
-    follow_cut(state, effects);
+    update::show(state, live);
 }
 
 /// Applies the document's cut to the existing rays: at once if that is fast. A running job is finished before the next
@@ -180,8 +170,8 @@ pub fn follow_cut(state: &mut State, effects: &mut Vec<Effect>) {
     ranked(state, rays.all.id(), cut, kept, least);
 }
 
-/// Receives the rays that a cut keeps, unless others were shot. If the cut has moved on, they are still closer to it
-/// than those shown, unless these are up to date.
+/// Shows the rays that a cut left, unless others were shot. Where the cut has moved on they are
+/// still nearer to it than what is shown, unless that is up to date.
 pub fn ranked(state: &mut State, all: DataId, cut: Cut, kept: Tractogram, least: Option<f32>) {
     let requested = state.document.rays.cut;
     let Some(live) = &mut state.session.live else {
@@ -195,7 +185,7 @@ pub fn ranked(state: &mut State, all: DataId, cut: Cut, kept: Tractogram, least:
     }
     (rays.cut, rays.least) = (cut, least);
     Arc::make_mut(&mut live.output).kept = kept;
-    if let Recipe::Geodesic { cut: told, .. } = &mut live.recipe {
-        *told = cut;
+    if let Recipe::Geodesic { cut: stated, .. } = &mut live.recipe {
+        *stated = cut;
     }
 }

@@ -68,7 +68,7 @@ pub enum TrackAction {
         rays: Rays,
         phase: Phase,
     },
-    /// How the live result is shown.
+    /// Display of the live result.
     SetDisplay {
         display: Display,
         phase: Phase,

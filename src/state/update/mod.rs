@@ -29,8 +29,6 @@ use crate::state::{
 pub use basis::remake;
 use stopping::{escape, stop};
 
-pub(super) use crate::state::track::update::is_current;
-
 /// Applies one action; the window carries out the returned effects.
 pub fn update(state: &mut State, action: Action) -> Vec<Effect> {
     let mut effects = Vec::new();
@@ -49,7 +47,7 @@ pub fn update(state: &mut State, action: Action) -> Vec<Effect> {
     effects
 }
 
-/// The features learn of jobs that ended without an output.
+/// Informs the features of jobs that ended without an output.
 fn follow_failures(state: &mut State, effects: &mut Vec<Effect>) {
     for failed in std::mem::take(&mut state.session.failed_jobs) {
         sessions::update::failed(state, failed.slot);
@@ -116,13 +114,10 @@ fn apply(state: &mut State, action: Action, effects: &mut Vec<Effect>) {
         Action::Redo => steps::redo(state, effects),
         Action::Settle => {
             state.view.moving = false;
-            if state.session.pathways.unsettled {
-                pathways::update::rest(state);
-            }
-            // A coarse result that is nearly finished is awaited.
-            if state.session.unsettled && !state.session.full_next {
-                track::update::retrack(state, false, effects);
-            }
+            let pathway_key = state.document.pathway_key();
+            state.session.pathways.live.rest(pathway_key.as_ref());
+            let curve_key = state.document.curve_key();
+            state.session.tracking.rest(curve_key.as_ref());
         }
         Action::Escape => escape(state, effects),
         Action::AbandonDrag(before) => steps::abandon(state, *before, effects),

@@ -2,7 +2,7 @@
 
 use crate::state::action::BeforeDrag;
 use crate::state::edit::changed;
-use crate::state::{Document, Effect, State, alignment, changes, regions, tensors, track};
+use crate::state::{Document, Effect, State, alignment, changes, regions, tensors};
 
 pub fn undo(state: &mut State, effects: &mut Vec<Effect>) {
     let step = state.history.undo(&state.document);
@@ -74,5 +74,4 @@ fn travel(
     state.session.guide_back(&state.document);
     // A step may lie between a changed parameter and its result.
     tensors::update::fit(state, effects);
-    track::update::retrack(state, false, effects);
 }

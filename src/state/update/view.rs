@@ -11,7 +11,7 @@ use glam::DVec3;
 /// Applies one action.
 pub fn act(state: &mut State, action: ViewAction, effects: &mut Vec<Effect>) {
     match action {
-        ViewAction::SelectTask(task) => track::update::look_at(state, task, effects),
+        ViewAction::SelectTask(task) => track::update::look_at(state, task),
         ViewAction::SetLayout(layout) => state.view.layout = layout,
         ViewAction::SetMosaic(pane, mm) => set_mosaic(&mut state.view, pane, mm),
         ViewAction::ToggleMaximised(pane) => {

@@ -157,7 +157,7 @@ fn joined(ui: &mut Ui, state: &State, set: &mut Set) {
     let p = theme::palette(ui.style());
     let (rect, response) =
         ui.allocate_exact_size(vec2(ui.available_width(), HEIGHT), Sense::hover());
-    let live = state.session.pathways.live.as_ref();
+    let live = state.session.pathways.live.value();
     let Some(from) = live.and(joining(state)) else {
         return;
     };
@@ -200,11 +200,11 @@ fn joined(ui: &mut Ui, state: &State, set: &mut Set) {
 /// The most severe warning among the results.
 pub fn warned(state: &State, memory: &mut Memory) -> Option<Severity> {
     let working = &state.session.pathways;
-    if working.failed.is_some() {
+    if working.live.has_failed() {
         return Some(Severity::Error);
     }
     let out = |r: &Remark| r.outside_at.is_some();
-    let warned = working.live.is_none() && tracking::out_of_reach(state, memory, out);
+    let warned = working.live.value().is_none() && tracking::out_of_reach(state, memory, out);
     warned.then_some(Severity::Warning)
 }
 

@@ -168,7 +168,7 @@ pub(super) fn remarks(
 
 /// The most severe warning among the results.
 pub fn warned(state: &State, memory: &mut Memory) -> Option<Severity> {
-    if state.session.live.is_none() && state.session.live_error.is_some() {
+    if state.session.live.is_none() && state.session.tracking.failure().is_some() {
         return Some(Severity::Error);
     }
     let empty = |live: &CurveResult| match live.rays {

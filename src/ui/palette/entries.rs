@@ -3,32 +3,17 @@
 use super::synonyms::known_as;
 use super::{Entry, Run, layers, pathways, regions};
 use crate::guide::PAGES;
-use crate::state::Action;
-use crate::state::BundleAction;
-use crate::state::FilesAction;
-use crate::state::Layout;
-use crate::state::Look;
-use crate::state::Method;
-use crate::state::PictureAction;
-use crate::state::RegionAction;
-use crate::state::SessionAction;
-use crate::state::Slab;
-use crate::state::SnapshotAction;
-use crate::state::State;
-use crate::state::Task;
-use crate::state::TensorAction;
-use crate::state::Tool;
-use crate::state::TrackAction;
-use crate::state::UnsavedAction;
-use crate::state::ViewAction;
 use crate::state::core::pane::Pane;
-use crate::state::filter::FilterAction;
-use crate::state::filter::Shown;
+use crate::state::filter::{FilterAction, Shown};
 use crate::state::streamlines::Drawer;
 use crate::state::update::asked_recipe;
+use crate::state::{
+    Action, BundleAction, FilesAction, Layout, Look, Method, PictureAction, RegionAction,
+    SessionAction, Slab, SnapshotAction, State, Task, TensorAction, Tool, TrackAction,
+    UnsavedAction, ViewAction,
+};
 use crate::ui::{forms, regions as list_of_regions};
-use egui::Key;
-use egui::Modifiers;
+use egui::{Key, Modifiers};
 
 /// Entries in the order in which they are added.
 #[derive(Default)]
@@ -320,7 +305,7 @@ fn pictures(state: &State, list: &mut Entries) {
     }
 }
 
-/// What lies under the views.
+/// The panel below the views.
 fn tables(state: &State, list: &mut Entries) {
     if state.bundle().is_some() {
         for (drawer, name) in [

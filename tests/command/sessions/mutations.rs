@@ -17,7 +17,7 @@ pub fn tests() -> Vec<Trial> {
 const SESSIONS: usize = 500;
 
 /// Everything between the text and the document, without the disk.
-fn taken_in(text: &str) -> bool {
+fn is_accepted(text: &str) -> bool {
     let path = Path::new("/data/s.arcuate");
     let file = match session::parse(path, text) {
         Ok(file) => file,
@@ -84,7 +84,7 @@ fn mutations() {
     let path = folder.path().join("s.arcuate");
     window.save(&path);
     let text = std::fs::read_to_string(&path).expect("read");
-    assert!(taken_in(&text));
+    assert!(is_accepted(&text));
     let whole: Value = serde_json::from_str(&text).expect("JSON");
     let mut random = Random::fresh("mutations");
     let started = Instant::now();
@@ -113,7 +113,7 @@ fn mutations() {
             String::from_utf8_lossy(&bytes).into_owned()
         };
         tried += 1;
-        taken += usize::from(taken_in(&mutated));
+        taken += usize::from(is_accepted(&mutated));
     }
     println!("{tried} sessions, {taken} taken in");
     assert!(tried > 20 && taken > 0);

@@ -86,7 +86,7 @@ fn trx_affine() {
             let found = header["VOXEL_TO_RASMM"][r][c].as_f64().expect("a number");
             assert!((found - place(r, c)).abs() < 1e-9, "row {r}, column {c}");
         }
-        // As another program writes it.
+        // In the form that another program writes.
         let row = |r: usize| (0..4).map(|c| place(r, c)).collect::<Vec<f64>>();
         let rows = [row(0), row(1), row(2), vec![0.0, 0.0, 0.0, 1.0]];
         let header = serde_json::json!({

@@ -530,7 +530,7 @@ fn windows_show_the_same() {
                 color_attachments: &[Some(attachment)],
                 ..Default::default()
             });
-            // As egui does: the pane's rectangle is the viewport.
+            // Like egui: the pane's rectangle is the viewport.
             pass.set_viewport(40.0, 0.0, 200.0, 200.0, 0.0, 1.0);
             renderer.blit(PANE, &mut pass);
         }

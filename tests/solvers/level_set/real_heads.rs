@@ -1,6 +1,6 @@
 //! Real heads: a run from a probe in a ventricle ends in the ventricle without a leak notice, and too wide ranges leak.
 //!
-//! | head | probe, mm | range by default | volume, ml | reference | alarm |
+//! | head | probe, mm | range by default | volume, ml | reference | leak notice |
 //! | --- | --- | --- | --- | --- | --- |
 //! | t1_a, whole | -16, -32, 6.5 | 53 to 163 | 16.7 | both lateral ventricles, by eye | none |
 //! | | 6.3, 14.2, 18.6 | 49 to 136 | 14.7 | the same | none |

@@ -184,7 +184,7 @@ fn live() {
     let session = |window: &Window| window.state.session.clone();
     window.act(failure(&request));
     assert!(session(&window).live.is_none() && session(&window).stranded.live);
-    assert_eq!(session(&window).live_error.as_deref(), Some(LOST));
+    assert_eq!(session(&window).tracking.failure(), Some(LOST));
     assert_eq!(window.state.document.regions.len(), 1);
     window.holding = true;
     window.act(Action::Device(DeviceAction::RunOnCpu));
@@ -210,7 +210,7 @@ fn live() {
     window.deliver(|_| {});
     let live = session(&window).live.expect("streamlines");
     assert!(live.recipe.command().contains("--seed sphere:3,0,0,4"));
-    assert!(session(&window).live_error.is_none() && !session(&window).stranded.live);
+    assert!(session(&window).tracking.failure().is_none() && !session(&window).stranded.live);
     // A job that was in progress on the card, and fails after the change.
     let before = window.jobs_of::<TrackStreamlines>().count();
     window.act(failure(&request));
@@ -231,7 +231,7 @@ fn live() {
     let before = window.jobs_of::<TrackStreamlines>().count();
     window.act(failure(&request));
     assert_eq!(window.jobs_of::<TrackStreamlines>().count(), before + 1);
-    assert!(session(&window).live.is_some() && session(&window).live_error.is_none());
+    assert!(session(&window).live.is_some() && session(&window).tracking.failure().is_none());
 }
 
 fn no_offer() {

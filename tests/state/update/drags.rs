@@ -1,16 +1,18 @@
 //! The views while a slider or a region is dragged: what is shown, what is dimmed, and how pathways are compared.
 
-use super::Window;
 use super::pathways::{A, change, drag, live, looking};
-use super::rays;
+use super::{Window, rays};
 use crate::support::{start_of_old_job, test};
 use arcuate::data::{Role, Shape};
 use arcuate::jobs::Outcome;
 use arcuate::scene::{self, Size};
 use arcuate::solvers::geodesic::{Cut, Sharpening};
 use arcuate::solvers::pathway::Rates;
+use arcuate::state::LayerAction;
+use arcuate::state::action::BeforeDrag;
+use arcuate::state::core::live::LAG;
 use arcuate::state::pathways::jobs::{COMPARE, ComparePathway, FindPathway, PATHWAY};
-use arcuate::state::pathways::{LAG, PathwayAction, Standing};
+use arcuate::state::pathways::{PathwayAction, Standing};
 use arcuate::state::track::jobs::LIVE;
 use arcuate::state::{
     Action, Event, Pane, Phase, Rays, RegionAction, Task, TrackAction, ViewAction,
@@ -31,6 +33,12 @@ pub fn tests() -> Vec<Trial> {
         test("update::rays::coarse_ones_are_enough_to_judge_by", enough),
         test("update::pathways::comparing_stops_for_a_drag", interrupted),
         test("update::pathways::kept_with_its_percentiles", kept_among),
+        test("update::live::other_controls_move_nothing", others),
+        test("update::live::a_stop_outlasts_another_task", stays_stopped),
+        test(
+            "update::live::a_drag_that_is_abandoned_elsewhere",
+            abandoned,
+        ),
         test(
             "update::pathways::only_its_task_shows_the_status",
             status_of_task,
@@ -42,7 +50,7 @@ fn to_alpha(window: &mut Window, alpha: f64, phase: Phase) {
     change(window, phase, |s| s.params.metric.alpha = alpha);
 }
 
-/// As on a head, where a full result takes seconds.
+/// Slow solves, like those on a head, where a full result takes seconds.
 fn slow(window: &mut Window) {
     window.state.session.pathways.full_ms = [Some(1e4); 2];
 }
@@ -275,7 +283,7 @@ fn compared() {
     assert_eq!(comparisons(&window).len(), count);
     assert!(known(&window).is_some());
     // They belong to the full result: a coarse one of the same request has none.
-    let live = window.state.session.pathways.live.as_mut();
+    let live = window.state.session.pathways.live.value_mut();
     Arc::make_mut(live.expect("a pathway")).coarse = true;
     assert!(known(&window).is_none());
 }
@@ -473,4 +481,68 @@ fn status_of_task() {
         "{message}"
     );
     not_solved(&mut window);
+}
+
+/// A drag of other controls takes nothing from streamlines that are on their way.
+fn others() {
+    let mut window = Window::fitted();
+    window.holding = true;
+    window.place(Role::Seed, DVec3::ZERO);
+    assert_eq!(window.coarse_requests(), [false]);
+    let layer = window.state.document.layer_named("FA").expect("FA");
+    let (layer, mut display) = (layer.id, layer.display.clone());
+    for opacity in [0.75, 0.5] {
+        display.opacity = opacity;
+        window.act(Action::Layer(LayerAction::SetDisplay {
+            layer,
+            display: display.clone(),
+            phase: Phase::Live,
+        }));
+        assert!(window.state.is_dragging() && !window.state.waits_for_rest());
+    }
+    assert_eq!(window.coarse_requests(), [false]);
+    assert!(!window.cancelled.contains(&LIVE));
+    window.deliver(|_| {});
+    assert!(window.state.is_dragging() && window.state.final_live().is_some());
+    assert_eq!(window.coarse_requests(), [false]);
+}
+
+/// Streamlines that the user stopped are tracked again on request or after a change, not by looking elsewhere.
+fn stays_stopped() {
+    let mut window = Window::fitted();
+    window.holding = true;
+    window.place(Role::Seed, DVec3::ZERO);
+    window.act(Action::CancelJob(LIVE));
+    window.held.clear();
+    window.holding = false;
+    for task in [Task::Pathways, Task::Track, Task::View] {
+        window.act(Action::View(ViewAction::SelectTask(task)));
+        window.act(Action::View(ViewAction::MoveCrosshair(DVec3::ONE)));
+    }
+    assert_eq!(window.coarse_requests(), [false]);
+    assert!(window.state.session.tracking.failure().is_none());
+    window.act(Action::Track(TrackAction::Repeat));
+    assert_eq!(window.coarse_requests(), [false; 2]);
+    assert!(window.state.final_live().is_some());
+}
+
+/// Where streamlines are not seen a drag that ends where it began leaves them.
+fn abandoned() {
+    let mut window = looking();
+    window.act(Action::View(ViewAction::SelectTask(Task::Track)));
+    let known = window
+        .state
+        .final_live()
+        .expect("streamlines")
+        .output
+        .clone();
+    window.act(Action::View(ViewAction::SelectTask(Task::Pathways)));
+    let count = window.coarse_requests().len();
+    let before = BeforeDrag::of(&window.state);
+    drag(&mut window, Role::Seed, A + DVec3::X, Phase::Live);
+    window.act(Action::AbandonDrag(Box::new(before)));
+    window.act(Action::View(ViewAction::SelectTask(Task::Track)));
+    let live = window.state.final_live().expect("streamlines");
+    assert!(Arc::ptr_eq(&live.output, &known));
+    assert_eq!(window.coarse_requests().len(), count);
 }

@@ -53,14 +53,14 @@ pub(super) fn looking() -> Window {
 }
 
 /// Full requests: whether a coarse one comes first depends on the speed of the machine.
-fn asked(window: &Window) -> Vec<&FindPathway> {
+fn full_requests(window: &Window) -> Vec<&FindPathway> {
     let jobs = window.submitted.iter();
     let pathways = jobs.filter_map(|job| job.job::<FindPathway>());
     pathways.filter(|pathway| !pathway.coarse).collect()
 }
 
 pub(super) fn live(window: &Window) -> &arcuate::state::pathways::PathwayResult {
-    let live = window.state.session.pathways.live.as_ref();
+    let live = window.state.session.pathways.live.value();
     live.expect("a live pathway")
 }
 
@@ -88,7 +88,7 @@ fn looked_at() {
     let mut window = Window::fitted();
     window.place(Role::Seed, A);
     window.place(Role::Target, B);
-    assert!(asked(&window).is_empty(), "nobody looks");
+    assert!(full_requests(&window).is_empty(), "nobody looks");
     window.act(Action::View(ViewAction::SelectTask(Task::Pathways)));
     assert_eq!(window.state.pathway_standing(), Some(Standing::Final));
     let found = live(&window);
@@ -106,15 +106,15 @@ fn looked_at() {
         "{command}"
     );
     assert!(command.contains("--from sphere:0,-14,0,") && command.contains("--epsilon 0.2"));
-    let count = asked(&window).len();
+    let count = full_requests(&window).len();
     window.act(Action::View(ViewAction::SelectTask(Task::View)));
     drag(&mut window, Role::Seed, A + DVec3::X, Phase::Done);
-    assert_eq!(asked(&window).len(), count, "nobody looks");
+    assert_eq!(full_requests(&window).len(), count, "nobody looks");
     window.act(Action::View(ViewAction::SelectTask(Task::Pathways)));
-    assert_eq!(asked(&window).len(), count + 1);
+    assert_eq!(full_requests(&window).len(), count + 1);
     let target = window.state.document.regions[1].id;
     window.act(Action::Region(RegionAction::Delete(target)));
-    assert!(window.state.session.pathways.live.is_none());
+    assert!(window.state.session.pathways.live.value().is_none());
     window.act(Action::Undo);
     assert_eq!(window.state.pathway_standing(), Some(Standing::Final));
 }
@@ -171,14 +171,14 @@ fn one_side() {
     window.place(Role::Exclude, dvec3(8.0, 0.0, 0.0));
     assert!(fields(&window).iter().zip(before).all(|(a, b)| *a != b));
     // A region without a part in pathways changes nothing.
-    let count = asked(&window).len();
+    let count = full_requests(&window).len();
     window.place(Role::Include, dvec3(-8.0, 0.0, 0.0));
-    assert_eq!(asked(&window).len(), count);
+    assert_eq!(full_requests(&window).len(), count);
 }
 
 fn width() {
     let mut window = looking();
-    let count = asked(&window).len();
+    let count = full_requests(&window).len();
     let volumes: Vec<f64> = [0.02, 0.1, 0.4]
         .map(|epsilon| {
             change(&mut window, Phase::Live, |s| s.epsilon = epsilon);
@@ -189,7 +189,7 @@ fn width() {
         volumes.is_sorted() && volumes[0] < volumes[2],
         "{volumes:?}"
     );
-    assert_eq!(asked(&window).len(), count);
+    assert_eq!(full_requests(&window).len(), count);
     // The number of voxels in the set.
     let found = live(&window);
     for epsilon in [0.013, 0.37] {
@@ -233,15 +233,19 @@ fn apart() {
         },
     }));
     let working = &window.state.session.pathways;
-    assert!(working.live.is_none() && working.running.is_none());
-    let (_, why) = working.failed.as_ref().expect("a sentence");
+    assert!(working.live.value().is_none() && working.live.running().is_none());
+    let why = working.live.failure().expect("a sentence");
     assert!(
         why.starts_with("No path: region 'Target' is not connected to 'Seed'"),
         "{why}"
     );
-    let count = asked(&window).len();
+    let count = full_requests(&window).len();
     window.act(Action::View(ViewAction::MoveCrosshair(DVec3::ONE)));
-    assert_eq!(asked(&window).len(), count, "not asked for as it is");
+    assert_eq!(
+        full_requests(&window).len(),
+        count,
+        "not asked for as it is"
+    );
     window.act(Action::Undo);
     assert_eq!(window.state.pathway_standing(), Some(Standing::Final));
     // A wall next to the path: the pointer's readout names it.
@@ -255,15 +259,15 @@ fn apart() {
     window.act(Action::Undo);
     // An FA that no voxel has.
     change(&mut window, Phase::Done, |s| s.params.min_fa = 1.0);
-    let failed = &window.state.session.pathways.failed;
-    let (_, why) = failed.as_ref().expect("a sentence");
+    let why = window.state.session.pathways.live.failure();
+    let why = why.expect("a sentence");
     assert!(why.ends_with("lower Domain FA (--min-fa)"), "{why}");
     // One region inside the other.
     window.act(Action::Undo);
     assert_eq!(window.state.pathway_standing(), Some(Standing::Final));
     drag(&mut window, Role::Seed, B + DVec3::Y, Phase::Done);
-    let failed = &window.state.session.pathways.failed;
-    let (_, why) = failed.as_ref().expect("a sentence");
+    let why = window.state.session.pathways.live.failure();
+    let why = why.expect("a sentence");
     assert_eq!(
         why,
         "Regions 'Seed' and 'Target' overlap, expected two apart; move one"
@@ -391,14 +395,14 @@ fn swapped() {
 fn quick() {
     let mut window = looking();
     window.state.session.pathways.full_ms = [Some(5.0); 2];
-    let count = asked(&window).len();
+    let count = full_requests(&window).len();
     window.holding = true;
     let at = |x: f64| A + DVec3::X * x;
     for x in [1.0, 2.0, 3.0] {
         drag(&mut window, Role::Seed, at(x), Phase::Live);
     }
     assert_eq!(
-        asked(&window).len(),
+        full_requests(&window).len(),
         count + 1,
         "none is cancelled for the next"
     );
@@ -411,7 +415,11 @@ fn quick() {
     let shown = live(&window);
     assert_ne!(PathwayKey::of(shown), before, "the first of them is seen");
     assert!(!shown.coarse);
-    assert_eq!(asked(&window).len(), count + 2, "and the last is asked for");
+    assert_eq!(
+        full_requests(&window).len(),
+        count + 2,
+        "and the last is asked for"
+    );
     window.holding = false;
     window.deliver(at_once);
     assert_eq!(window.state.pathway_standing(), Some(Standing::Final));
@@ -423,7 +431,7 @@ fn quick() {
     assert!(live(&window).coarse);
     // When the user leaves in the middle of it nothing is requested.
     window.act(Action::View(ViewAction::SelectTask(Task::View)));
-    assert!(!window.state.session.pathways.unsettled);
+    assert!(!window.state.session.pathways.live.waits_for_rest());
 }
 
 fn nowhere() {
@@ -448,11 +456,15 @@ fn another() {
         .alpha = 2.0;
     window.state.document = document;
     window.state.session.pathways.full_ms = [Some(5.0); 2];
-    let count = asked(&window).len();
+    let count = full_requests(&window).len();
     window.holding = true;
     drag(&mut window, Role::Seed, A + DVec3::X, Phase::Done);
     assert!(window.state.session.pathways.solving.is_some());
-    assert_eq!(asked(&window).len(), count + 2, "the live and the kept one");
+    assert_eq!(
+        full_requests(&window).len(),
+        count + 2,
+        "the live and the kept one"
+    );
     let leave = arcuate::state::SessionAction::Leave(arcuate::state::UnsavedAction::New);
     window.state.history.clear();
     window.act(Action::Session(leave));
@@ -460,20 +472,23 @@ fn another() {
     window.act(Action::Session(discard));
     assert!(window.state.document.regions.is_empty(), "left");
     let working = &window.state.session.pathways;
-    assert!(working.live.is_none() && working.known.iter().all(Option::is_none));
+    assert!(working.live.value().is_none() && working.known.iter().all(Option::is_none));
     for slot in [PATHWAY, KEPT_PATHWAY] {
         assert!(window.cancelled_of_document && slot.is_of_document());
     }
     window.state.document = other;
     window.act(Action::View(ViewAction::MoveCrosshair(DVec3::ONE)));
-    assert_eq!(asked(&window).len(), count + 3);
+    assert_eq!(full_requests(&window).len(), count + 3);
     window.holding = false;
     window.deliver(|_| {});
     let kept = &window.state.document.kept_pathways[0];
     let found = kept.found.as_ref().expect("solved");
     assert_eq!(found.params.metric, Params::sharpened(2.0));
     assert!(window.state.session.pathways.unsolved.is_empty());
-    assert!(window.state.session.pathways.live.is_none(), "nobody looks");
+    assert!(
+        window.state.session.pathways.live.value().is_none(),
+        "nobody looks"
+    );
 }
 
 /// Pathways kept in a session are solved as soon as possible.

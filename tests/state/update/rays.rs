@@ -118,7 +118,7 @@ fn coarse() {
         }));
         steps += 1;
         assert!(live(&window).coarse && live(&window).seeds < all);
-        assert!(window.state.session.unsettled);
+        assert!(window.state.session.tracking.waits_for_rest());
         let Recipe::Geodesic { regions, .. } = &live(&window).recipe else {
             panic!("{:?}", live(&window).recipe)
         };
@@ -134,7 +134,7 @@ fn coarse() {
     let mut window = shooting(2);
     window.state.session.rays_per_ms = Some(1e6);
     change(&mut window, Phase::Live, |r| r.params.walk.step_mm = 1.0);
-    assert!(!live(&window).coarse && !window.state.session.unsettled);
+    assert!(!live(&window).coarse && !window.state.session.tracking.waits_for_rest());
 }
 
 fn medium() {
@@ -522,7 +522,7 @@ fn out_of_date() {
 }
 
 /// How often live curves were requested.
-fn asked(window: &Window) -> usize {
+fn request_count(window: &Window) -> usize {
     window.jobs_of::<ShootRays>().count() + window.jobs_of::<TrackStreamlines>().count()
 }
 
@@ -532,7 +532,7 @@ fn undo_stops() {
         window.act(Action::Track(TrackAction::SetMethod(method)));
         window.holding = true;
         window.cancelled.clear();
-        let requests = asked(&window);
+        let requests = request_count(&window);
         match method {
             Method::Rays => change(&mut window, Phase::Done, |r| r.params.walk.step_mm = 0.4),
             Method::Streamlines => {
@@ -544,12 +544,12 @@ fn undo_stops() {
                 window.act(Action::Track(TrackAction::SetStreamlines { params, phase }));
             }
         }
-        assert!(asked(&window) > requests);
-        let requests = asked(&window);
+        assert!(request_count(&window) > requests);
+        let requests = request_count(&window);
         window.act(Action::Undo);
         assert_eq!(window.cancelled, [LIVE], "{method:?}");
         assert_eq!(
-            asked(&window),
+            request_count(&window),
             requests,
             "what is there is not asked for again"
         );

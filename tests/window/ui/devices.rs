@@ -86,7 +86,8 @@ fn offers() {
     // A note about live curves, next to their results.
     let mut state = tracking();
     state.session.live = None;
-    state.session.live_error = Some(found.clone());
+    let key = state.document.curve_key();
+    state.session.tracking.halt(key.as_ref(), Some(&found));
     let mut window = super::window(state.clone(), [1280.0, 800.0]);
     window.get_by_label(&found);
     assert!(window.query_by_label("Run on the CPU").is_none());

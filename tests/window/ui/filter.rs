@@ -12,11 +12,13 @@ use arcuate::scene::draw_list::LineColour;
 use arcuate::scene::{self, Size};
 use arcuate::solvers::commit::model::Intra;
 use arcuate::state::core::display::{self, LineColouring};
+use arcuate::state::core::live::Detail;
 use arcuate::state::core::words::{counted, significant};
 use arcuate::state::files::jobs::SaveWithValues;
 use arcuate::state::filter::jobs::{EstimateFit, FitWeights, StartFrom, SumBundles};
 use arcuate::state::filter::{FilterAction, FilterFile, Shown, Times, VirtualLesionResult, WEIGHT};
 use arcuate::state::origin::Origin;
+use arcuate::state::pathways::PathwayKey;
 use arcuate::state::streamlines::{Column, lines_of};
 use arcuate::state::track::jobs::streamlines::TrackWholeBrain;
 use arcuate::state::{
@@ -329,10 +331,13 @@ fn behind() {
     let solved = pathways::solved();
     state.document.regions = solved.document.regions.clone();
     state.document.pathways = solved.document.pathways.clone();
-    let mut live = solved.session.pathways.live.expect("solved");
+    let live = solved.session.pathways.live.value();
+    let mut live = live.expect("solved").clone();
     let tensors = state.document.tensors.as_ref().expect("tensors");
     Arc::make_mut(&mut live).field = tensors.field.id();
-    state.session.pathways.live = Some(live);
+    let key = PathwayKey::of(&live);
+    let shown = &mut state.session.pathways.live;
+    assert!(shown.done(key.clone(), Detail::Full, live, Some(&key)));
     assert!(state.final_pathway().is_some());
     let by_weight =
         |colour: &LineColour| matches!(colour, LineColour::Scalar { name, .. } if name == WEIGHT);

@@ -51,7 +51,7 @@ pub(super) fn solved() -> State {
         assert!(
             window.state.final_pathway().is_some(),
             "{:?} {:?}",
-            session.pathways.failed,
+            session.pathways.live.failure(),
             session.messages
         );
         window.state
@@ -170,7 +170,7 @@ fn not_joined() {
     let live = window.state().state.final_pathway().expect("a pathway");
     assert!(from >= live.pathway.joined_from * 100.0);
     // Where no width joins them another remedy is offered, and none that does not help.
-    let live = window.state_mut().state.session.pathways.live.as_mut();
+    let live = window.state_mut().state.session.pathways.live.value_mut();
     Arc::make_mut(live.expect("a pathway")).pathway.joined_from = 1.3;
     window.run();
     let most = format::with_unit("100", "%");

@@ -50,10 +50,10 @@ fn pathway() {
     let mut last = pathways::solved();
     last.document.regions.truncate(2);
     let mut coarse = last.clone();
-    let live = coarse.session.pathways.live.as_mut().expect("solved");
+    let live = coarse.session.pathways.live.value_mut().expect("solved");
     Arc::make_mut(live).coarse = true;
     let mut none = last.clone();
-    none.session.pathways.live = None;
+    none.session.pathways.live.clear_shown();
     let mut compared = last.clone();
     compared.session.pathways.not_compared = None;
     let steps = [None, Some(TourStep::Width), Some(TourStep::Weigh)];
@@ -210,7 +210,7 @@ fn under() {
     let mut solved = pathways::solved();
     solved.document.regions.truncate(2);
     let mut unsolved = solved.clone();
-    unsolved.session.pathways.live = None;
+    unsolved.session.pathways.live.clear_shown();
     let mut untracked = tracking();
     untracked.session.live = None;
     let mut unfitted = small_scan();

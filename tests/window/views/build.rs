@@ -451,6 +451,8 @@ fn many_stopped() {
     });
     let ends: Vec<f32> = ends.map(|r| f32::from(r as u8)).collect();
     let kept = Tractogram::new(points, offsets).with_per_streamline("stop_end", ends);
+    // Without a seed there is no live result.
+    add_sphere(&mut state, Role::Seed, DVec3::ZERO, 5.0);
     add_live(&mut state, curves::Output { kept, ..output() });
     let drawn = |state: &State| {
         let size = Size {

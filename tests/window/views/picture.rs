@@ -458,6 +458,8 @@ fn missed_in_both() {
         points: dvec2(300.0, 300.0),
         pixels_per_point: 1.0,
     };
+    // Without a seed there is no live result.
+    add_sphere(&mut state, Role::Seed, dvec3(5.0, 2.0, 3.0), 5.0);
     add_sphere(&mut state, Role::Target, dvec3(5.0, 2.0, 3.0), 5.0);
     let curve = |y: f32| Tractogram::new(vec![[0.0, y, 0.0], [9.0, y, 0.0]], vec![0, 2]);
     let mut fates = [0; 6];

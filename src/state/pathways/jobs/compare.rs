@@ -36,7 +36,8 @@ pub struct KnownPairs {
     params: Params,
     walls: Vec<Wall>,
     volumes_mm3: [f64; 2],
-    asked: usize,
+    /// Pairs that were requested, of which some may have no path.
+    pair_count: usize,
     pub pairs: RandomPairs,
 }
 
@@ -115,7 +116,7 @@ impl ComparePathway {
             k.field == field.id()
                 && k.params == params
                 && k.volumes_mm3 == volumes_mm3
-                && k.asked == self.pairs
+                && k.pair_count == self.pairs
                 && same_walls(&k.walls, &walls)
         };
         let known = match self.known.filter(serves) {
@@ -138,7 +139,7 @@ impl ComparePathway {
                     params,
                     walls,
                     volumes_mm3,
-                    asked: self.pairs,
+                    pair_count: self.pairs,
                     pairs,
                 })
             }

@@ -4,12 +4,7 @@ use crate::compute::{Backend, Control};
 use crate::data::{DataId, ImageExporter, Mask, Region, Role, Shape, TensorField, Volume};
 use crate::jobs::session::Tensors;
 use crate::jobs::{Delivery, Job, JobError, PartialSender, Receive, Slot, Unfinished, Worker};
-use crate::solvers::eikonal;
-use crate::solvers::eikonal::CostField;
-use crate::solvers::eikonal::CostSource;
-use crate::solvers::eikonal::LocalSolver;
-use crate::solvers::eikonal::Prepared;
-use crate::solvers::eikonal::solve;
+use crate::solvers::eikonal::{self, CostField, CostSource, LocalSolver, Prepared, solve};
 use crate::solvers::metric::{Metric, halved};
 use crate::solvers::pathway::{Domain, Params, Pathway, excess_on_card};
 use crate::solvers::{Error, tractogram};
@@ -193,7 +188,7 @@ impl Receive<State> for FindPathway {
         }
         let Some(why) = end.sentence() else {
             // A newer one replaced it, unless the user stopped it.
-            return state.session.pathways.failed.is_none();
+            return !state.session.pathways.live.has_failed();
         };
         pathways::update::failed(state, why);
         !matches!(end, Unfinished::DeviceFailed(_))

@@ -40,9 +40,9 @@ impl Job for MakePathwayRegion {
 
 impl Receive<State> for MakePathwayRegion {
     fn receive(&self, delivery: Delivery<Mask>, state: &mut State, effects: &mut Vec<Effect>) {
-        ended(state, self, delivery, effects, |state, mask, _, effects| {
+        ended(state, self, delivery, effects, |state, mask, _, _| {
             let region = (self.name.clone(), self.role, mask);
-            update::region_made(state, self.found.field, region, effects);
+            update::region_made(state, self.found.field, region);
         });
     }
 }

@@ -111,14 +111,8 @@ impl Receive<State> for MakeLabelRegions {
         state: &mut State,
         effects: &mut Vec<Effect>,
     ) {
-        ended(
-            state,
-            self,
-            delivery,
-            effects,
-            |state, masks, _, effects| {
-                make::labelled(state, LayerId(self.layer), self.role, masks, effects);
-            },
-        );
+        ended(state, self, delivery, effects, |state, masks, _, _| {
+            make::labelled(state, LayerId(self.layer), self.role, masks);
+        });
     }
 }

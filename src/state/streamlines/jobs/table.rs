@@ -13,7 +13,7 @@ pub const VALUES: Slot = Slot::latest_wins("columns");
 /// Sorting the rows.
 pub const SORT: Slot = Slot::latest_wins("order");
 
-/// One value for each streamline.
+/// A value for each streamline.
 #[derive(Clone, Debug)]
 pub enum Measure {
     /// `length`, a value per streamline, or the mean of one per point.

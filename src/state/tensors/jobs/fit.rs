@@ -8,7 +8,7 @@ use crate::solvers::tensor_fit::{self, Maps, MaskReport, Output, Params};
 use crate::state::job_end::ended;
 use crate::state::tensors::types::FitKey;
 use crate::state::tensors::update;
-use crate::state::{Effect, State, track};
+use crate::state::{Effect, State};
 use std::sync::Arc;
 
 pub const FIT: Slot = Slot::latest_wins("fit");
@@ -103,9 +103,7 @@ impl Receive<State> for FitTensors {
                     mask_found: fitted.found,
                     wall_ms,
                 };
-                if update::fitted(state, &result) {
-                    track::update::retrack(state, false, effects);
-                }
+                update::fitted(state, &result);
                 update::fit(state, effects);
             },
         );

@@ -61,8 +61,6 @@ impl Receive<State> for CutRays {
             state.session.cut.stop();
             rays::ranked(state, self.all.id(), self.cut, after.kept, after.least);
         });
-        // The cut may have moved meanwhile.
-        rays::follow_cut(state, effects);
     }
 
     fn unfinished(&self, _: &Unfinished, state: &mut State) -> bool {

@@ -8,7 +8,8 @@ use crate::jobs::{
 };
 use crate::solvers::{curves, geodesic, tractogram};
 use crate::state::files::jobs::open::{with_lengths, with_target_names};
-use crate::state::track::jobs::{LIVE, live_unfinished, receive_live};
+use crate::state::job_end::ended;
+use crate::state::track::jobs::{LIVE, live_unfinished};
 use crate::state::track::rays;
 use crate::state::{Effect, State};
 use std::sync::Arc;
@@ -122,15 +123,9 @@ impl Receive<State> for ShootRays {
         state: &mut State,
         effects: &mut Vec<Effect>,
     ) {
-        receive_live(
-            self,
-            delivery,
-            state,
-            effects,
-            |state, rays, wall_ms, effects| {
-                rays::shot(state, self, *rays, wall_ms, effects);
-            },
-        );
+        ended(state, self, delivery, effects, |state, rays, wall_ms, _| {
+            rays::shot(state, self, *rays, wall_ms);
+        });
     }
 
     fn unfinished(&self, end: &Unfinished, state: &mut State) -> bool {

@@ -11,7 +11,7 @@ use crate::state::job_end::ended;
 use crate::state::session::{CurveKey, CurveParams};
 use crate::state::tensors::types::BootstrapInput;
 use crate::state::track::jobs::bootstrap::residuals;
-use crate::state::track::jobs::{LIVE, live_unfinished, receive_live};
+use crate::state::track::jobs::{LIVE, live_unfinished};
 use crate::state::track::{kept, update};
 use crate::state::{Effect, State};
 use std::sync::Arc;
@@ -100,10 +100,10 @@ impl Receive<State> for TrackStreamlines {
         state: &mut State,
         effects: &mut Vec<Effect>,
     ) {
-        receive_live(
+        ended(
+            state,
             self,
             delivery,
-            state,
             effects,
             |state, output, wall_ms, _| {
                 update::live_done(state, output, self.key(), wall_ms);

@@ -33,7 +33,7 @@ pub fn show(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<A
     let p = theme::palette(ui.style());
     let working = &state.session.pathways;
     let standing = state.pathway_standing();
-    let fact = match (&working.live, standing) {
+    let fact = match (working.live.value(), standing) {
         (Some(_), Some(Standing::Updating)) => "updating…".to_owned(),
         (Some(_), Some(Standing::Coarse)) if state.pathway_is_stale() => "updating…".to_owned(),
         (Some(_), Some(Standing::OutOfDate)) => "out of date".to_owned(),
@@ -41,12 +41,12 @@ pub fn show(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<A
         (None, _) => String::new(),
     };
     section::head_with(ui, "Results", &fact);
-    if let Some((_, why)) = &working.failed {
+    if let Some(why) = working.live.failure() {
         let note = Note::new(p, Severity::Error, why).action("Solve again");
         if note.show(ui) == Some(NoteResponse::Taken) {
             actions.push(Action::Pathway(PathwayAction::SolveAgain));
         }
-    } else if working.live.is_none() {
+    } else if working.live.value().is_none() {
         // Until something is solved, no error names these regions.
         let out = |r: &Remark| r.outside_at.is_some();
         tracking::remarks(ui, state, memory, out, actions);
@@ -59,10 +59,10 @@ pub fn show(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<A
         rows::hint(ui, text);
     }
     let kept = &state.document.kept_pathways;
-    if working.live.is_some() || !kept.is_empty() {
+    if working.live.value().is_some() || !kept.is_empty() {
         head(ui);
     }
-    if let Some(live) = &working.live {
+    if let Some(live) = working.live.value() {
         let epsilon = state.document.pathways.epsilon;
         ui.scope(|ui| {
             dim(ui, state);
@@ -74,7 +74,7 @@ pub fn show(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<A
         row(ui, state, Some(kept), found, memory, actions);
     }
     selected(ui, state, actions);
-    if let Some(live) = &working.live {
+    if let Some(live) = working.live.value() {
         ui.scope(|ui| {
             dim(ui, state);
             compared::show(ui, state);

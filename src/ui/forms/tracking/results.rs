@@ -41,10 +41,10 @@ pub fn show(
     let Some(live) = &state.session.live else {
         section::head(ui, "Results");
         // The error already names regions outside the mask.
-        let failed = state.session.live_error.is_some();
+        let failed = state.session.tracking.failure().is_some();
         let unsaid = |remark: &Remark| !failed || remark.outside_at.is_none();
         super::remarks(ui, state, memory, unsaid, actions);
-        match &state.session.live_error {
+        match state.session.tracking.failure() {
             Some(why) => {
                 let mut note = Note::new(p, Severity::Error, why);
                 if state.session.stranded.live {
