@@ -1,4 +1,4 @@
-//! The one table of file formats: names, endings, what each holds. Dialogs, help texts, the README
+//! The one table of file formats: names, endings, what each holds. Dialogs, help texts, the guide
 //! and the sentences about what a format cannot hold come from it.
 
 use crate::data::Tractogram;
@@ -385,7 +385,7 @@ impl Format {
         }
     }
 
-    /// The table of streamline formats as the README shows it.
+    /// The table of streamline formats as the guide shows it.
     pub fn markdown() -> String {
         let mut text = String::from(
             "| streamlines | read | written | besides points |\n| --- | --- | --- | --- |\n",

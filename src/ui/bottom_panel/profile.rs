@@ -29,7 +29,7 @@ pub fn show(ui: &mut Ui, state: &State, lines: &Tractogram, actions: &mut Vec<Ac
     let Some((_, found)) = working.shown() else {
         let text = match working.has_failed() {
             true => "There is no profile: see the message for the reason",
-            false => "Looking along the streamlines…",
+            false => "Sampling along the streamlines…",
         };
         return empty(ui, place, text);
     };

@@ -72,7 +72,7 @@ impl JoinedCurves {
 pub const MISSED_EVERY: usize = 7;
 
 /// Begins the sentence about memory that is short.
-const GATHER: &str = "Putting the curves together";
+const GATHER: &str = "Joining the curves";
 
 /// One output in the order of the parts, whose curves have a connectivity measure if they are `measured`; needs
 /// the backend's threads installed.
