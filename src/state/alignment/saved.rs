@@ -4,7 +4,7 @@ use crate::data::Tractogram;
 use crate::io::AffineReading;
 use crate::jobs::session::Restored;
 use crate::state::Document;
-use crate::state::document::{Content, LayerId};
+use crate::state::core::layer::{Content, LayerId};
 use crate::state::sessions::saved::SavedLayer;
 use glam::DAffine3;
 

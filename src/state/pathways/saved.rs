@@ -2,8 +2,9 @@
 
 use crate::jobs::session::ReadSession;
 use crate::state::Document;
-use crate::state::document::{FitMask, LayerId};
-use crate::state::origin::{OriginId, Origins, TensorFit};
+use crate::state::core::layer::{LayerId, OriginId};
+use crate::state::document::FitMask;
+use crate::state::origin::{Origins, TensorFit};
 use crate::state::pathways::{AmongPairs, KeptPathway, PathwaySettings};
 use crate::state::recipe::Source;
 use crate::state::regions::saved::{MissingRegion, leave_out, region};

@@ -32,17 +32,18 @@ use crate::solvers::tensor_fit::{self, FitMap};
 use crate::solvers::tractogram::selection::Runs;
 use crate::solvers::{density, pathway};
 use crate::state::alignment::AlignedBy;
-use crate::state::document::{Display, Document, Method};
+use crate::state::core::display::Display;
+use crate::state::document::{Document, Method};
 use crate::state::filter::{Filtering, FitInputs, FitStatistics, VirtualLesion, WeightMap};
 use crate::state::origin::PhantomPart;
-use crate::state::pathways::{self, AmongPairs};
+use crate::state::pathways::{self, AmongPairs, PathwaySettings};
 use crate::state::recipe::MediumRecipe;
 use crate::state::segment::SegmentSettings;
 use crate::state::segment::jobs::LeakNotice;
 use crate::state::session::CurveParams;
 use crate::state::sessions::unsaved::InSession;
 use crate::state::streamlines::Bundle;
-use crate::state::track::whole_brain::WholeBrain;
+use crate::state::track::types::WholeBrain;
 use crate::state::view::View;
 use glam::DVec3;
 use serde::{Deserialize, Serialize};
@@ -107,7 +108,7 @@ pub struct SavedDocument {
     pub rays: geodesic::Params,
     pub cut: Cut,
     pub ray_display: Display,
-    #[serde(default = "crate::state::defaults::pathways")]
+    #[serde(default = "PathwaySettings::defaults")]
     pub pathways: pathways::PathwaySettings,
     #[serde(default)]
     pub kept_pathways: Vec<SavedPathway>,

@@ -8,8 +8,10 @@ use crate::jobs::session::{
 use crate::solvers::tensor_fit::FitMap;
 use crate::solvers::tractogram::selection::{Edit, Within};
 use crate::state::alignment::AlignedBy;
-use crate::state::document::{Content as DocumentContent, Display, FitMask, Layer, LayerId, Made};
-use crate::state::origin::{Computed, Origin, OriginId};
+use crate::state::core::display::Display;
+use crate::state::core::layer::{Content as DocumentContent, Layer, LayerId, OriginId};
+use crate::state::document::{FitMask, Made};
+use crate::state::origin::{Computed, Origin};
 use crate::state::recipe::Source;
 use crate::state::sessions::saved::results::results;
 use crate::state::sessions::saved::{

@@ -3,13 +3,14 @@
 use crate::data::Tractogram;
 use crate::jobs::Slot;
 use crate::jobs::session::{Match, Remake, RestoredLayers, SessionRequest, Standing};
+use crate::state::core::layer::{Content as Held, Layer, LayerId};
 use crate::state::core::words::counted;
-use crate::state::document::{Content as Held, Layer, LayerId, Made};
+use crate::state::document::Made;
+use crate::state::edit::{changed, edit};
 use crate::state::session::{Severity, Topic};
 use crate::state::sessions::saved::{self, MissingLayer};
 use crate::state::sessions::update::{arrange_read, submit};
 use crate::state::update::basis::remake;
-use crate::state::update::{changed, edit};
 use crate::state::{Document, Effect, State, tensors};
 use std::path::PathBuf;
 use std::sync::Arc;
