@@ -31,7 +31,7 @@ pub fn show(ui: &Ui, state: &State, memory: &mut Memory, actions: &mut Vec<Actio
 /// `3 files are missing or changed`.
 fn title(missing: usize, changed: usize) -> String {
     let what = match (missing, changed) {
-        (0, 0) => return "All files are found".to_owned(),
+        (0, 0) => return "All files were found".to_owned(),
         (_, 0) => "missing",
         (0, _) => "changed",
         _ => "missing or changed",

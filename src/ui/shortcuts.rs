@@ -92,7 +92,7 @@ const GROUPS: [[Group; 2]; 3] = [
             "Window",
             &[
                 ("F6,  Tab", "Next view or panel, control"),
-                ("Space", "Activate the focused control"),
+                ("Space", "Press the focused control"),
                 ("Ctrl + 1 – 5", "The tasks, in their order"),
                 ("1 – 4", "Enlarge a view"),
                 ("R", "Left–right convention"),

@@ -209,7 +209,7 @@ pub fn dropped(output: &Output, missed_told: bool) -> String {
         (SeedOutcome::MissedInclude, "missed an include region"),
         (SeedOutcome::TouchedExclude, "touched an exclude region"),
         (SeedOutcome::TooShort, "too short"),
-        (SeedOutcome::NoStart, "seeds that could not start"),
+        (SeedOutcome::NoStart, "seeds not started"),
     ];
     let is_reported = |f: SeedOutcome| missed_told && f == SeedOutcome::MissedTargets;
     let message = text

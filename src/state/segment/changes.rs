@@ -34,7 +34,7 @@ fn fields(document: &Document, of: &Segmentation, with_values: bool) -> Fields {
     }
     fields.detailed("Start", of.start.name(), format!("{:?}", of.start));
     fields.rows(params, &[]);
-    layer(&mut fields, "Speed from image", of.layer);
+    layer(&mut fields, "Speed image", of.layer);
     for (label, id) in ["Grow in", "Keep out of"].into_iter().zip(of.painted) {
         let region = id.and_then(|id| document.region(id));
         let name = region.map_or("none", |r| &r.name);

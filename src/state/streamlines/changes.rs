@@ -133,7 +133,7 @@ fn tables(document: &Document, bundle: &Bundle) -> Fields {
     let start = profile.start.and_then(|id| document.region(id));
     fields.name(
         "Starts at",
-        start.map_or("Left, posterior or inferior", |r| &r.name),
+        start.map_or("Left, posterior, inferior", |r| &r.name),
     );
     let turned = profile.sense == Sense::Turned;
     fields.name("Direction", if turned { "Reversed" } else { "As it is" });

@@ -193,7 +193,7 @@ pub fn stopped(state: &mut State) {
     let left = match state.session.live.as_ref() {
         None => format!("there are no {what} yet"),
         Some(live) if live.coarse && live.key.is_current(&state.document) => {
-            format!("the {what} shown are a coarse selection")
+            format!("the {what} shown are a coarse result")
         }
         Some(_) => format!("the {what} shown are from before the last change"),
     };

@@ -47,7 +47,7 @@ pub fn show(
             (false, _) if connectivity::maps(state).next().is_none() => "No label map is open",
             (false, _) => "Choose a label map",
             (true, true) => "There is no matrix: see the message for the reason",
-            (true, false) => "Looking at the ends of the streamlines…",
+            (true, false) => "Assigning the ends of the streamlines…",
         };
         return empty(ui, place, text);
     };

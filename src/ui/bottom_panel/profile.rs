@@ -29,7 +29,7 @@ pub fn show(ui: &mut Ui, state: &State, lines: &Tractogram, actions: &mut Vec<Ac
     let Some((_, found)) = working.shown() else {
         let text = match working.has_failed() {
             true => "There is no profile: see the message for the reason",
-            false => "Looking along the streamlines…",
+            false => "Sampling along the streamlines…",
         };
         return empty(ui, place, text);
     };
@@ -96,11 +96,11 @@ fn settings(ui: &mut Ui, state: &State, lines: &Tractogram, actions: &mut Vec<Ac
         });
     }
     let start = settings.start.and_then(|id| state.document.region(id));
-    let shown = start.map_or("Left, posterior or inferior", |r| &r.name);
+    let shown = start.map_or("Left, posterior, inferior", |r| &r.name);
     let help = "The end at 0 %: by direction, or the one nearer to a region";
     let chosen = select_row(ui, "Starts at", help, shown, |ui| {
         let mut chosen = None;
-        let item = menu::Item::new("Left, posterior or inferior");
+        let item = menu::Item::new("Left, posterior, inferior");
         if item.chosen(start.is_none()).show(ui) {
             chosen = Some(None);
         }

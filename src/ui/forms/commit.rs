@@ -62,7 +62,7 @@ fn refusals(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
             .is_some_and(|l| !l.output.kept.is_empty());
         let tensors = state.document.tensors.is_some();
         note = match (live, tensors) {
-            (true, _) => note.action("Keep the live streamlines"),
+            (true, _) => note.action("Keep live streamlines"),
             (false, true) => note.action("Track the whole brain"),
             (false, false) => note,
         };

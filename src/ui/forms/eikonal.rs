@@ -242,7 +242,7 @@ pub fn foot(
 ) {
     let why = match state.pathway_standing() {
         None => Some("There is no pathway yet: place a seed and a target first"),
-        Some(Standing::Updating | Standing::Coarse) => Some("Waits for the full result"),
+        Some(Standing::Updating | Standing::Coarse) => Some("Waiting for the full result"),
         Some(Standing::OutOfDate) => Some("Out of date: the controls have changed since"),
         Some(Standing::Final) => None,
     };

@@ -36,10 +36,7 @@ pub fn show(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<A
     if let Some(layer) = layer {
         show_list(ui, state, layer, actions);
         if !layer.display.visible {
-            rows::hint(
-                ui,
-                "Hidden. Click its eye in the list of layers to show it (H)",
-            );
+            rows::hint(ui, "Hidden. Click its eye in Layers to show it (H)");
         }
         controls(ui, state, layer, memory, actions);
         volume::show(ui, state, layer, memory, actions);

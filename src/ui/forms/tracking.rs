@@ -317,7 +317,7 @@ pub fn foot(
         None if rays => Some("There are no rays yet: place a seed first"),
         None => Some("There are no streamlines yet: place a seed first"),
         Some(Standing::Coarse) if state.stalled() => Some("The full result was stopped"),
-        Some(Standing::Updating | Standing::Coarse) => Some("Waits for the full result"),
+        Some(Standing::Updating | Standing::Coarse) => Some("Waiting for the full result"),
         Some(Standing::OutOfDate) => Some("Out of date: the controls have changed since"),
         Some(Standing::Final) if empty && rays => Some("No ray was kept"),
         Some(Standing::Final) if empty => Some("No streamline was kept"),

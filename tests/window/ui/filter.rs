@@ -182,7 +182,7 @@ fn nothing() {
     let mut window = window(tracking(), [1920.0, 1080.0]);
     click(&mut window, "Filter");
     window.get_by_label_contains("There are no streamlines to fit");
-    click(&mut window, "Keep the live streamlines");
+    click(&mut window, "Keep live streamlines");
     let document = &window.state().state.document;
     assert_eq!(document.filtered().map(|(_, lines)| lines.len()), Some(450));
     assert!(

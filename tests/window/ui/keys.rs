@@ -295,7 +295,7 @@ fn sheet() {
         window.key_press(Key::Questionmark);
         window.run();
         window.get_by_label("Ctrl + Shift + S: Save the session as…");
-        window.get_by_label("Space: Activate the focused control");
+        window.get_by_label("Space: Press the focused control");
         let painter = window.ctx.debug_painter();
         let width = |text: &str, font| {
             let galley = painter.layout_no_wrap(text.to_owned(), font, egui::Color32::WHITE);

@@ -326,17 +326,17 @@ fn way_back_is_still() {
         let live = driven.state.session.segment.live.clone();
         let leaked = live.and_then(|live| live.leak).expect("a leak");
         let mut window = window(driven.state.clone(), [1280.0, 760.0]);
-        let names = ["Run", "Back to the start", "Range ε"];
+        let names = ["Run", "Back to step 0", "Range ε"];
         let places = |window: &Window| {
             let place = |name| window.query_all_by_label(name).next().map(|n| n.rect());
             names.map(|name| place(name).expect(name))
         };
         let before = places(&window);
-        window.get_by_label("Back to before");
+        window.get_by_label("Undo the leak");
         driven.act(Action::Segment(SegmentAction::Rewind(leaked.leak.from)));
         window.state_mut().state = driven.state.clone();
         window.run();
-        assert!(window.query_by_label("Back to before").is_none());
+        assert!(window.query_by_label("Undo the leak").is_none());
         assert_eq!(places(&window), before, "{guide:?}");
     }
 }

@@ -323,7 +323,7 @@ fn covered() {
         ("Timing", "Not known"),
         ("Fibres", "Streamline density"),
         ("Fibres", "Cylinders"),
-        ("Mask", "all voxels with streamlines"),
+        ("Mask", "voxels they cross"),
     ];
     let mut stored = 0;
     for size in SIZES {

@@ -75,7 +75,7 @@ impl WriteFile for SaveLabels {
             )));
         }
         let (numbers, said) = self.numbers();
-        control.begin("Putting regions together", count as u64);
+        control.begin("Combining regions", count as u64);
         for (number, (_, _, shape)) in numbers.iter().zip(&self.regions) {
             control.check().map_err(solvers::Error::from)?;
             // On the voxels of the image, whatever grid the region was made on.

@@ -24,7 +24,7 @@ impl Job for CollectStopped {
     }
 
     fn label(&self) -> String {
-        "Looking why curves stopped".to_owned()
+        "Finding why curves stopped".to_owned()
     }
 
     fn run(

@@ -64,7 +64,7 @@ pub fn show(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<A
                 chosen = Some(FilterAction::Tractogram(layer.id));
             }
         }
-        if live && menu::Item::new("Keep the live streamlines").show(ui) {
+        if live && menu::Item::new("Keep live streamlines").show(ui) {
             chosen = Some(FilterAction::TakeLive);
         }
         chosen
@@ -99,7 +99,7 @@ pub fn show(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<A
     }
 }
 
-const EVERYWHERE: &str = "all voxels with streamlines";
+const EVERYWHERE: &str = "voxels they cross";
 
 fn mask(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
     let document = &state.document;

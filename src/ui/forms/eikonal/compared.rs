@@ -38,7 +38,7 @@ pub fn show(ui: &mut Ui, state: &State) {
         None if compared.is_some() => "no path to compare".to_owned(),
         None if state.session.pathways.not_compared.is_some() => "not compared".to_owned(),
         None if state.pathway_standing() == Some(Standing::Final) => "waits".to_owned(),
-        None => "waits for the full result".to_owned(),
+        None => "waiting for the full result".to_owned(),
     };
     let both = ui.scope(|ui| {
         rows::reading(ui, "Weakest stretch", &words(shares.map(|s| s.weakest)));

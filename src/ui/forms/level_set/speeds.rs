@@ -102,7 +102,7 @@ fn layer(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
     let now = document.segment.layer.and_then(|id| document.layer(id));
     let help = "Another image whose values act as a speed: FA, a cost, a probability";
     let shown = now.map_or("none", |l| &l.name);
-    let chosen = select_row(ui, "Speed from image", help, shown, |ui| {
+    let chosen = select_row(ui, "Speed image", help, shown, |ui| {
         let mut chosen = None;
         if menu::Item::new("none").chosen(now.is_none()).show(ui) {
             chosen = Some(None);

@@ -101,10 +101,10 @@ fn running_fit(state: &State) -> Vec<Check> {
     let found = !given && state.document.chosen_mask().is_none();
     let mut rows = vec![row(FIT, "running")];
     if found {
-        rows.push(row(MASK, "waits for the fit"));
+        rows.push(row(MASK, "waiting for the fit"));
     }
     rows.extend(left_out(state, &outside_range(state)));
-    rows.push(row(REPAIRED, "waits for the fit"));
+    rows.push(row(REPAIRED, "waiting for the fit"));
     rows
 }
 

@@ -83,7 +83,7 @@ pub fn show(
     });
     look(ui, state, memory, narrow, actions);
     let empty = output.kept.is_empty().then_some("There is nothing to map");
-    let unfinished = (standing != Some(Standing::Final)).then_some("Waits for the full result");
+    let unfinished = (standing != Some(Standing::Final)).then_some("Waiting for the full result");
     density::show(ui, state, None, empty.or(unfinished), memory, actions);
 }
 
