@@ -416,7 +416,7 @@ fn deletes() {
 }
 
 fn clicks() {
-    use arcuate::solvers::tractogram::pick::{Screen, Wanted};
+    use arcuate::solvers::tractogram::pick::{PickQuery, Screen};
     let mut desk = Desk::new(20);
     let all = desk.layer("all");
     desk.window.act(Action::SelectLayer(Some(all)));
@@ -427,7 +427,7 @@ fn clicks() {
     };
     let pick = |at: DVec2, how| BundleAction::Pick {
         screen,
-        target: Wanted::Nearest { at, radius: 8.0 },
+        target: PickQuery::Nearest { at, radius: 8.0 },
         how,
     };
     let chosen = |desk: &Desk| -> Vec<usize> {
@@ -452,7 +452,7 @@ fn clicks() {
     let outline = [(100.0, 95.0), (120.0, 95.0), (120.0, 131.0), (100.0, 131.0)];
     desk.act(BundleAction::Pick {
         screen,
-        target: Wanted::Within(outline.map(|(x, y)| DVec2::new(x, y)).to_vec()),
+        target: PickQuery::Within(outline.map(|(x, y)| DVec2::new(x, y)).to_vec()),
         how: How::Replace,
     });
     assert_eq!(chosen(&desk), [10, 11, 12, 13]);

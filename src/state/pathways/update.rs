@@ -157,7 +157,7 @@ pub fn done(state: &mut State, found: PathwayResult, wall_ms: f64) {
     if !(current || working.unsettled && requested.field == field(&state.document)) {
         return;
     }
-    let joined = percent_joined(found.pathway.joined_from);
+    let joined = percent_joined(found.pathway.joining_epsilon);
     let message = match found.coarse {
         // On voxels of twice the size the pathway joins at another ε than in full.
         true => format!("Solved in {} on voxels of twice the size", took(wall_ms)),

@@ -125,7 +125,7 @@ fn controls(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<A
 /// ε_h of the live pathway; `None` of a coarse one or one of before, whose ε_h it is not.
 fn joining(state: &State) -> Option<f64> {
     let live = state.final_pathway()?;
-    Some(live.pathway.joined_from)
+    Some(live.pathway.joining_epsilon)
 }
 
 /// A width in percent, on a logarithmic rail with a tick where the set begins to join its ends.

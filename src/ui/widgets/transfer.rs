@@ -63,7 +63,11 @@ impl TransferEditor<'_> {
                     chosen = i;
                     change = Some((made, Phase::Done));
                 }
-                None => notice::say(ui, plot, format!("{} points are the most", Transfer::MOST)),
+                None => notice::say(
+                    ui,
+                    plot,
+                    format!("{} points are the most", Transfer::MAX_POINTS),
+                ),
             }
         }
         let mut stored = Vec::new();

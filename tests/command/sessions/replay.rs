@@ -2,7 +2,7 @@
 
 use crate::support::session_window::Window;
 use crate::support::test;
-use arcuate::io::session::{Again, Match, Sum, compare};
+use arcuate::io::session::{Match, Recomputed, Sum, compare};
 use arcuate::state::{Action, Method, Phase};
 use libtest_mimic::Trial;
 use serde_json::Value;
@@ -27,7 +27,7 @@ fn by_sample() {
     assert_eq!(expected.sample.len(), 64);
     let with = |by: f32| {
         let others: Vec<f32> = costs.iter().map(|c| c * by).collect();
-        compare(&expected, &Again::Values(&others)).0
+        compare(&expected, &Recomputed::Values(&others)).0
     };
     assert_eq!(with(1.0), Match::SameBytes);
     // A half and twice of what the order of updates leaves open.

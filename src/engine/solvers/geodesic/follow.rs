@@ -209,7 +209,7 @@ impl<S: Sampler> Kernel for Follow<'_, S> {
         // One bit per lane.
         let mut running = 0u32;
         for (lane, journey) in journeys.iter_mut().enumerate() {
-            let boards = self.board(lane, journey, &mut queue, &halves, &mut state);
+            let boards = self.assign_next(lane, journey, &mut queue, &halves, &mut state);
             running |= u32::from(boards) << lane;
             due[lane] = u64::from(journey.due(rules));
         }
@@ -316,7 +316,7 @@ impl<S: Sampler> Kernel for Follow<'_, S> {
                         continue;
                     }
                     self.sampler.lattice().forget(&mut cells, lane);
-                    if !self.board(lane, journey, &mut queue, &halves, &mut state) {
+                    if !self.assign_next(lane, journey, &mut queue, &halves, &mut state) {
                         running &= !(1 << lane);
                     }
                     began[lane] = now;
@@ -354,7 +354,7 @@ impl<S: Sampler> Follow<'_, S> {
     }
 
     /// Gives a lane its next half; `false` if there is none.
-    fn board<const FMA: bool>(
+    fn assign_next<const FMA: bool>(
         &self,
         lane: usize,
         journey: &mut HalfRay,

@@ -35,12 +35,12 @@ pub struct HalfRayRules {
 
 impl HalfRayRules {
     /// Largest number of points of a ray.
-    pub fn most_points(&self, params: &Params) -> u64 {
-        1 + senses(params.walk.both_ways) as u64 * self.most_kept()
+    pub fn max_points(&self, params: &Params) -> u64 {
+        1 + senses(params.walk.both_ways) as u64 * self.max_kept_points()
     }
 
     /// Largest number of points of a half, without its seed.
-    pub fn most_kept(&self) -> u64 {
+    pub fn max_kept_points(&self) -> u64 {
         u64::from(self.max_steps.div_ceil(self.keep_every)) + 1
     }
 

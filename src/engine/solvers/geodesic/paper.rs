@@ -168,7 +168,7 @@ pub fn follow(
             halves.halves.push(rules.at_seed(start.x, gates));
             if halves.halves[half].reason == PENDING {
                 let mut journey = HalfRay::new(half, start.x);
-                let end = travel(
+                let end = follow_one(
                     control,
                     fields,
                     rules,
@@ -189,7 +189,7 @@ pub fn follow(
 const STEPS_PER_LOOK: u32 = 4096;
 
 #[allow(clippy::too_many_arguments)]
-fn travel(
+fn follow_one(
     control: &Control,
     fields: &Fields,
     rules: &HalfRayRules,

@@ -247,8 +247,9 @@ impl<S: Sampler> Kernel for Follow<'_, S> {
         let mut along = Points::default();
         let mut running = 0;
         for (lane, journey) in journeys.iter_mut().enumerate() {
-            running +=
-                u32::from(self.board(lane, journey, &mut queue, &halves, &mut at, &mut along));
+            running += u32::from(
+                self.assign_next(lane, journey, &mut queue, &halves, &mut at, &mut along),
+            );
         }
         let mut patience = PATIENCE;
         while running > 0 {
@@ -299,7 +300,8 @@ impl<S: Sampler> Kernel for Follow<'_, S> {
             if stopped != 0 {
                 for (lane, journey) in journeys.iter_mut().enumerate() {
                     if stopped >> lane & 1 == 1
-                        && !self.board(lane, journey, &mut queue, &halves, &mut at, &mut along)
+                        && !self
+                            .assign_next(lane, journey, &mut queue, &halves, &mut at, &mut along)
                     {
                         running -= 1;
                     }
@@ -332,7 +334,7 @@ impl StreamlineHalves {
 
 impl<S: Sampler> Follow<'_, S> {
     /// Gives a lane its next half; `false` if there is none.
-    fn board(
+    fn assign_next(
         &self,
         lane: usize,
         journey: &mut HalfStreamline,

@@ -301,9 +301,9 @@ impl FitWeights {
         // Looked for here, so that the window does not have to.
         let maps = &fit.maps;
         for map in [&maps.intra, &maps.extra, &maps.free, &maps.rmse] {
-            map.usual_windows();
+            map.precompute_windows();
         }
-        worse.iter().for_each(Volume::usual_windows);
+        worse.iter().for_each(Volume::precompute_windows);
         Ok(CommitFit {
             tractogram: self.left.as_ref().unwrap_or(&self.tractogram).id(),
             whole: self.tractogram,
