@@ -167,7 +167,7 @@ pub fn follow(
             let half = halves.halves.len();
             halves.halves.push(rules.at_seed(start.x, gates));
             if halves.halves[half].reason == PENDING {
-                let mut journey = HalfRay::new(half, start.x);
+                let mut path = HalfRay::new(half, start.x);
                 let end = follow_one(
                     control,
                     fields,
@@ -175,10 +175,10 @@ pub fn follow(
                     gates,
                     start,
                     sense,
-                    &mut journey,
+                    &mut path,
                     &mut halves,
                 )?;
-                halves.end(&mut journey, end);
+                halves.end(&mut path, end);
             }
         }
     }
@@ -196,7 +196,7 @@ fn follow_one(
     gates: &RegionTests,
     start: &Start,
     sense: f32,
-    journey: &mut HalfRay,
+    path: &mut HalfRay,
     halves: &mut RayHalves,
 ) -> Result<End, Cancelled> {
     let h = f64::from(rules.step_mm);
@@ -251,7 +251,7 @@ fn follow_one(
             after: [length_mm as f32, riemann as f32],
             verdict,
         };
-        if let Some(end) = halves.advance(journey, &step, rules, gates) {
+        if let Some(end) = halves.advance(path, &step, rules, gates) {
             return Ok(end);
         }
         let Some(there) = there else {
