@@ -9,8 +9,8 @@ use crate::data::{Mask, Region, Role};
 use crate::jobs::Values;
 use crate::jobs::session::Tensors;
 use crate::parameters::Parameters as _;
-use crate::solvers::metric::{self, MOST_ANISOTROPY};
-use crate::solvers::pathway::{LEAST_PAIRS, MOST_PAIRS, Params, Width};
+use crate::solvers::metric::{self, MAX_ANISOTROPY};
+use crate::solvers::pathway::{MAX_PAIRS, MIN_PAIRS, Params, Width};
 use crate::state::core::words::took;
 use crate::state::files::jobs::{SaveMask, SaveTractogram, SaveVolume};
 use crate::state::pathways::jobs::{ComparePathway, Compared, FindPathway, RANDOM_PAIRS};
@@ -163,7 +163,7 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
             "The pathway is not joined at this width, found --epsilon {}, expected at least \
              {:.4}; widen it",
             number(epsilon),
-            pathway.joined_from
+            pathway.joining_epsilon
         );
     }
     let set = joined.clone().unwrap_or_else(|| pathway.mask(epsilon));
@@ -228,7 +228,7 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
     }
     if found.limited > 0 {
         text += &format!(
-            "The anisotropy of {} was limited: sharpening raises it above {MOST_ANISOTROPY}\n",
+            "The anisotropy of {} was limited: sharpening raises it above {MAX_ANISOTROPY}\n",
             counted(found.limited as usize, "cost")
         );
     }
@@ -242,11 +242,9 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
 /// Parses a number of random pairs: zero, or enough for a percentile.
 fn pairs(text: &str) -> Result<usize, String> {
     let number = text.parse().ok();
-    let number = number.filter(|n| *n == 0 || (LEAST_PAIRS..=MOST_PAIRS).contains(n));
+    let number = number.filter(|n| *n == 0 || (MIN_PAIRS..=MAX_PAIRS).contains(n));
     number.ok_or_else(|| {
-        format!(
-            "expected 0, or a whole number from {LEAST_PAIRS} to {MOST_PAIRS}, found \"{text}\""
-        )
+        format!("expected 0, or a whole number from {MIN_PAIRS} to {MAX_PAIRS}, found \"{text}\"")
     })
 }
 
@@ -279,7 +277,7 @@ fn compared_with(compared: &Compared) -> String {
             among.words()
         ),
         None if compared.known.pairs.too_few() => format!(
-            "Not compared: found {} of this domain that a path joins, expected at least {LEAST_PAIRS}; widen the \
+            "Not compared: found {} of this domain that a path joins, expected at least {MIN_PAIRS}; widen the \
              domain (--min-fa, --within)\n",
             counted(joined, "random pair")
         ),
@@ -298,10 +296,10 @@ fn summary(found: &PathwayResult, set: &Mask, epsilon: f64) -> (Value, String) {
     let rate = cost / length_mm.max(f64::MIN_POSITIVE);
     let value = json!({
         "command": "cost",
-        "least": pathway.least,
-        "ends": pathway.ends,
+        "least": pathway.min_cost,
+        "ends": pathway.cost_at_ends,
         "epsilon": epsilon,
-        "joined_from": pathway.joined_from,
+        "joined_from": pathway.joining_epsilon,
         "pathway": { "voxels": set.count(), "volume_ml": set.volume_ml() },
         "path": {
             "cost": cost, "length_mm": length_mm, "cost_per_mm": rate,
@@ -331,11 +329,11 @@ fn summary(found: &PathwayResult, set: &Mask, epsilon: f64) -> (Value, String) {
     let text = format!(
         "Least cost {:.3}; the path is {length_mm:.1} mm long, {rate:.3} per mm\n{stretch}\n\
          Pathway at ε = {}: {}, {:.2} ml; joined from ε = {:.4}\n",
-        pathway.least,
+        pathway.min_cost,
         number(epsilon),
         counted(set.count(), "voxel"),
         set.volume_ml(),
-        pathway.joined_from
+        pathway.joining_epsilon
     );
     (value, text)
 }

@@ -5,7 +5,7 @@ use super::options::{PassingOptions, ReadingOptions, RegionOptions, whole_from};
 use super::output::shown;
 use super::runner::{Failure, Runner};
 use crate::data::text::counted;
-use crate::solvers::tractogram::profile::{Along, MOST_NODES, Sense, Start};
+use crate::solvers::tractogram::profile::{Along, MAX_NODES, Sense, Start};
 use crate::state::recipe::ShapeSpec;
 use crate::state::streamlines::jobs::Among;
 use crate::state::streamlines::jobs::csv::SaveProfile;
@@ -44,7 +44,7 @@ pub struct Options {
         value_name = "N",
         default_value = "100",
         allow_negative_numbers = true,
-        value_parser = whole_from(2, MOST_NODES as u32)
+        value_parser = whole_from(2, MAX_NODES as u32)
     )]
     pub nodes: u32,
     /// Start the bundle at the end nearer to the centre of this region

@@ -5,7 +5,7 @@ use super::options::{SessionOptions, make_folder};
 use super::runner::{Failure, Runner};
 use super::segment;
 use crate::data::Tractogram;
-use crate::io::session::{self, Again, Match};
+use crate::io::session::{self, Match, Recomputed};
 use crate::jobs::Values;
 use crate::jobs::session::{ReadSession, Remake, SessionOutput, SessionRequest};
 use crate::solvers::commit::solver::Ended;
@@ -66,7 +66,7 @@ struct Replayed {
 }
 
 impl Replayed {
-    fn new(name: &str, of: &str, read: &ReadSession, again: &Again) -> Self {
+    fn new(name: &str, of: &str, read: &ReadSession, again: &Recomputed) -> Self {
         let expected = read.results.iter().find(|r| r.of == of);
         let (outcome, found) = match expected {
             Some(expected) => {
@@ -76,9 +76,9 @@ impl Replayed {
             None => (None, again.sum(of)),
         };
         let what = match again {
-            Again::Curves(_) => "streamlines",
-            Again::Tensors(_) => "tensors",
-            Again::Values(_) => "costs",
+            Recomputed::Curves(_) => "streamlines",
+            Recomputed::Tensors(_) => "tensors",
+            Recomputed::Values(_) => "costs",
         };
         Self {
             name: name.to_owned(),
@@ -186,7 +186,7 @@ fn kept(
         let SessionOutput::Remade { tractogram, .. } = output else {
             return Err(format!("{name} was not recomputed"));
         };
-        let again = Again::Curves(&tractogram);
+        let again = Recomputed::Curves(&tractogram);
         let command = document
             .layer(LayerId(id))
             .map_or_else(|| recipes::recipe(document, &made), |l| document.recipe(l))
@@ -265,7 +265,7 @@ fn pathways(window: &mut Headless, read: &ReadSession) -> Outcomes {
     let document = window.state.document.clone();
     let mut one = |kept: &Arc<KeptPathway>, of: &str| {
         let replayed = |found: &PathwayResult| {
-            let again = Again::Values(&found.pathway.total);
+            let again = Recomputed::Values(&found.pathway.total);
             Replayed::new(&kept.name, of, read, &again)
         };
         // Opening the session solved it, or failed: then the reason is requested.
@@ -302,7 +302,12 @@ fn surface(
     let again = match (failed, phi) {
         (None, Some(phi)) => Ok(Replayed {
             what: "values of φ",
-            ..Replayed::new(SURFACE, saved::SURFACE, read, &Again::Values(&phi.values))
+            ..Replayed::new(
+                SURFACE,
+                saved::SURFACE,
+                read,
+                &Recomputed::Values(&phi.values),
+            )
         }),
         (why, _) => {
             let why = why.unwrap_or_else(|| "nothing came of it".to_owned());
@@ -413,7 +418,7 @@ fn edited(document: &Document, read: &ReadSession) -> Vec<Replayed> {
     let one = |layer: &Arc<Layer>| {
         let tractogram = lines_of(layer)?;
         let name = saved::result_name(layer.id.0);
-        let replayed = Replayed::new(&layer.name, &name, read, &Again::Curves(tractogram));
+        let replayed = Replayed::new(&layer.name, &name, read, &Recomputed::Curves(tractogram));
         Some(replayed.with_curves(tractogram, document.recipe(layer).command()))
     };
     of_files.filter_map(one).collect()
@@ -428,7 +433,7 @@ fn maps(document: &Document, read: &ReadSession) -> Vec<Replayed> {
             return None;
         };
         let of = saved::result_name(layer.id.0);
-        let again = Again::Values(&map.values);
+        let again = Recomputed::Values(&map.values);
         Some(Replayed {
             what: "values",
             ..Replayed::new(&layer.name, &of, read, &again)
@@ -509,14 +514,14 @@ fn results(window: &mut Headless, read: &ReadSession) -> Vec<Result<Replayed, St
     let mut results = Outcomes::new();
     let mut add = |of: &str, result: Replayed| results.push((of.to_owned(), Ok(result)));
     if let Some(tensors) = &window.state.document.tensors {
-        let again = Again::Tensors(&tensors.field);
+        let again = Recomputed::Tensors(&tensors.field);
         add(
             saved::TENSORS,
             Replayed::new(TENSORS, saved::TENSORS, read, &again),
         );
     }
     if let Some(live) = window.state.final_live() {
-        let again = Again::Curves(&live.output.kept);
+        let again = Recomputed::Curves(&live.output.kept);
         let rays = of_rays(&live.key.curves);
         let replayed = Replayed::new(live_name(rays), saved::LIVE, read, &again).of_rays(rays);
         add(
@@ -525,7 +530,7 @@ fn results(window: &mut Headless, read: &ReadSession) -> Vec<Result<Replayed, St
         );
     }
     if let Some(found) = window.state.final_pathway() {
-        let again = Again::Values(&found.pathway.total);
+        let again = Recomputed::Values(&found.pathway.total);
         add(
             saved::PATHWAY,
             Replayed::new(PATHWAY, saved::PATHWAY, read, &again),

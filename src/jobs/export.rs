@@ -126,8 +126,8 @@ impl Values {
             return Vec::new();
         };
         match self.beside(path).is_empty() {
-            false => format.losses(&self.without(tractogram)),
-            true => format.losses(&Self::written(tractogram.clone())),
+            false => format.unsupported_contents(&self.without(tractogram)),
+            true => format.unsupported_contents(&Self::written(tractogram.clone())),
         }
     }
 

@@ -185,7 +185,7 @@ impl Slices {
                 let [x, y, z] = phi.0.grid.shape.map(|n| n as f32);
                 uniform.kind[0] |= BRICKS;
                 uniform.image = plane.in_texels(&phi.0.grid.voxel_from_world);
-                uniform.phi_size = [x, y, z, phi.0.most];
+                uniform.phi_size = [x, y, z, phi.0.clamp];
                 uniform.bricks[0] = phi.0.shift;
                 if pool.is_none() {
                     // Exceeds what the device's shaders can read: it is not drawn.

@@ -361,7 +361,7 @@ impl VolumeUniform {
     /// φ in bricks.
     fn hold(&mut self, phi: &BrickImage) {
         let [x, y, z] = phi.grid.shape.map(|n| n as f32);
-        self.phi_size = [x, y, z, phi.most];
+        self.phi_size = [x, y, z, phi.clamp];
         self.phi_rows = affine_rows(&phi.grid.voxel_from_world);
         self.rows[3] = phi.shift;
     }

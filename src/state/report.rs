@@ -125,8 +125,8 @@ fn pathways(state: &State) -> Value {
     });
     let live = state.final_pathway().map(|found| {
         json!({
-            "least": found.pathway.least,
-            "joined_from": found.pathway.joined_from,
+            "least": found.pathway.min_cost,
+            "joined_from": found.pathway.joining_epsilon,
             "command": pathway_recipe(state, None).map(|r| r.command()),
         })
     });
@@ -134,7 +134,7 @@ fn pathways(state: &State) -> Value {
     let shown = working.live.value().map(|found| {
         json!({
             "params": found.params,
-            "least": found.pathway.least,
+            "least": found.pathway.min_cost,
             "coarse": found.coarse,
             "standing": state.pathway_standing().map(|s| format!("{s:?}")),
             "stale": state.pathway_is_stale(),

@@ -151,7 +151,7 @@ fn costs(state: &State) -> Vec<Reading> {
         )
     };
     let side = |i: usize| reading(name(i), value(pathway.fields[i].values[place]));
-    let excess = 100.0 * (f64::from(pathway.total[place]) / pathway.least - 1.0);
+    let excess = 100.0 * (f64::from(pathway.total[place]) / pathway.min_cost - 1.0);
     let percent = format::with_unit(&format::fixed(excess, 1), "%");
     let total = format!("{} (+{percent})", value(pathway.total[place]));
     vec![side(0), side(1), reading_of(Quantity::Cost, COST, total)]

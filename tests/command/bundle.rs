@@ -421,7 +421,7 @@ fn deletes() {
 }
 
 fn clicks() {
-    use arcuate::solvers::tractogram::pick::{Screen, Wanted};
+    use arcuate::solvers::tractogram::pick::{PickQuery, Screen};
     let mut desk = Desk::new(20);
     let all = desk.layer("all");
     desk.window
@@ -433,7 +433,7 @@ fn clicks() {
     };
     let pick = |at: DVec2, how| BundleAction::Pick {
         screen,
-        target: Wanted::Nearest { at, radius: 8.0 },
+        target: PickQuery::Nearest { at, radius: 8.0 },
         how,
     };
     let chosen = |desk: &Desk| -> Vec<usize> {
@@ -458,7 +458,7 @@ fn clicks() {
     let outline = [(100.0, 95.0), (120.0, 95.0), (120.0, 131.0), (100.0, 131.0)];
     desk.act(BundleAction::Pick {
         screen,
-        target: Wanted::Within(outline.map(|(x, y)| DVec2::new(x, y)).to_vec()),
+        target: PickQuery::Within(outline.map(|(x, y)| DVec2::new(x, y)).to_vec()),
         how: How::Replace,
     });
     assert_eq!(chosen(&desk), [10, 11, 12, 13]);

@@ -105,15 +105,17 @@ fn geodesics() {
         let excess = true_cost / exact - 1.0;
         println!(
             "h {h:.2}: E* {:.4} of {exact:.4}, ends {:?}, path's true cost +{:.4} %, off by {off:.3} mm",
-            pathway.least,
-            pathway.ends,
+            pathway.min_cost,
+            pathway.cost_at_ends,
             100.0 * excess
         );
-        assert!((pathway.ends[0] / pathway.ends[1] - 1.0).abs() < 0.01 + 0.02 * h);
-        assert!(pathway.least <= pathway.ends[0].min(pathway.ends[1]) * (1.0 + 1e-5));
+        assert!((pathway.cost_at_ends[0] / pathway.cost_at_ends[1] - 1.0).abs() < 0.01 + 0.02 * h);
+        assert!(
+            pathway.min_cost <= pathway.cost_at_ends[0].min(pathway.cost_at_ends[1]) * (1.0 + 1e-5)
+        );
         assert!(excess > -1e-3 && excess < 0.02 * h, "{excess}");
         assert!(off < 1.0 * h, "{off}");
-        let error = (pathway.least / exact - 1.0).abs();
+        let error = (pathway.min_cost / exact - 1.0).abs();
         assert!(error < last);
         last = error;
     }
@@ -219,7 +221,7 @@ fn narrower() {
             for ((metric, q), sum) in metrics.iter().zip(sums) {
                 let ends = [[8, 8, 12], [40, 36, 32]].map(|fine| fine.map(|c| c / q));
                 let pathway = between(metric, local, &ends[..1], &ends[1..]).unwrap();
-                *sum += pathway.joined_from / 3.0;
+                *sum += pathway.joining_epsilon / 3.0;
             }
         }
     }
@@ -264,7 +266,7 @@ fn joins() {
         let q = (n - 1) / 12;
         let ends = [[2 * q, 3 * q, 2 * q], [10 * q, 8 * q, 9 * q]];
         let pathway = between(&metric, LocalSolver::Hybrid, &ends[..1], &ends[1..]).unwrap();
-        let from = pathway.joined_from;
+        let from = pathway.joining_epsilon;
         println!("{n}: joined from ε = {from:.4}");
         assert!(from >= 0.0 && from < last);
         last = from;
@@ -322,7 +324,7 @@ fn overlap() {
             "Regions 'A' and 'B' overlap, expected two apart; move one"
         );
         let touching = between(&metric, local, &a, &[[4, 4, 4]]).unwrap();
-        assert!((touching.least - 1.0).abs() < 1e-5);
+        assert!((touching.min_cost - 1.0).abs() < 1e-5);
     }
 }
 
@@ -380,7 +382,7 @@ fn excess() {
             continue;
         }
         let place = metric.place_of(at.map(|v| v as i64)).unwrap();
-        let share = f64::from(pathway.total[place]) / pathway.least - 1.0;
+        let share = f64::from(pathway.total[place]) / pathway.min_cost - 1.0;
         assert!((f64::from(*value) - share.clamp(0.0, 0.8)).abs() < 1e-6);
     }
     assert_eq!(values[metric.voxels[pathway.middle] as usize], 0.0);

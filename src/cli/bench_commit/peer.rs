@@ -51,7 +51,7 @@ pub fn measure(folder: &Path, quick: bool, backend: &Backend) -> Result<Value, B
     let table: Vec<f32> = arrays::read(&at("table.f32"))?;
     let counts = [rows, atoms, peak_rows, extra, free].map(n);
     let table = Table::padded(&table, n(samples), counts);
-    let operator = Operator::foreign(&dictionary, table);
+    let operator = Operator::with_imported_table(&dictionary, table);
     let shape = operator.shape();
     // Their order: column by column over all streamlines, then over all peaks, then over all voxels.
     let theirs: Vec<f64> = arrays::read(&at("x.f64"))?;

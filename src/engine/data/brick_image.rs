@@ -10,7 +10,7 @@ pub struct BrickImage {
     id: DataId,
     pub grid: Arc<Grid>,
     /// |φ| in bricks without a page.
-    pub most: f32,
+    pub clamp: f32,
     /// Logarithm to base 2 of the voxels along a brick's side.
     pub shift: u32,
     /// `None` if only the window's card has the values.
@@ -40,7 +40,7 @@ impl BrickImage {
         let made = Self {
             id: DataId::fresh(),
             grid,
-            most,
+            clamp: most,
             shift,
             host: None,
             device: None,
@@ -63,7 +63,7 @@ impl BrickImage {
         Self {
             id: DataId::fresh(),
             grid,
-            most,
+            clamp: most,
             shift,
             host: None,
             device: Some(copy),

@@ -289,7 +289,7 @@ impl Grid {
     }
 
     /// The largest distance of a voxel centre from its counterpart, mm.
-    pub fn apart_mm(&self, other: &Grid) -> f64 {
+    pub fn separation_mm(&self, other: &Grid) -> f64 {
         let corners = self.corners().into_iter().zip(other.corners());
         corners.map(|(a, b)| a.distance(b)).fold(0.0, f64::max)
     }

@@ -26,7 +26,7 @@ impl Labels {
     /// sRGB.
     pub fn colour(&self, number: u32) -> [u8; 3] {
         let entry = self.table.get(&number).and_then(|l| l.colour);
-        entry.unwrap_or_else(|| made_up(number))
+        entry.unwrap_or_else(|| generated_colour(number))
     }
 
     /// `12 Left-Putamen`, or the number alone.
@@ -40,7 +40,7 @@ impl Labels {
 
 /// A colour that differs from those of lower numbers: hues a golden section apart, with alternating lightness, so
 /// that no colour is close to its neighbour's.
-fn made_up(number: u32) -> [u8; 3] {
+fn generated_colour(number: u32) -> [u8; 3] {
     if number == 0 {
         return [0; 3];
     }

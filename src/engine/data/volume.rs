@@ -241,15 +241,15 @@ impl Volume {
     }
 
     /// Computes the percentiles of the initial display in advance, on a worker.
-    pub fn usual_windows(&self) {
-        self.usual_windows_in_steps(|| {});
+    pub fn precompute_windows(&self) {
+        self.precompute_windows_in_steps(|| {});
     }
 
-    /// Number of steps in [`Volume::usual_windows_in_steps`].
-    pub const USUAL_STEPS: u64 = 3;
+    /// Number of steps in [`Volume::precompute_windows_in_steps`].
+    pub const PRECOMPUTE_STEPS: u64 = 3;
 
-    /// Computes the same windows as [`Volume::usual_windows`] and calls `done` after each step.
-    pub fn usual_windows_in_steps(&self, done: impl Fn()) {
+    /// Computes the same windows as [`Volume::precompute_windows`] and calls `done` after each step.
+    pub fn precompute_windows_in_steps(&self, done: impl Fn()) {
         for high in [0.99, 0.998] {
             self.percentiles(0, 0.01, high);
             done();

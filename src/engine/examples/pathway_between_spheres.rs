@@ -59,7 +59,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     println!(
         "{}: cost {:.1} along {:.1} mm",
         bundle.bundle,
-        pathway.least,
+        pathway.min_cost,
         path.total_mm()
     );
     println!("{inside} voxels lie on paths that cost little more");

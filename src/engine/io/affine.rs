@@ -24,7 +24,7 @@ pub enum Affine {
 }
 
 /// Larger files are not affines.
-const MOST_BYTES: u64 = 1 << 20;
+const MAX_BYTES: u64 = 1 << 20;
 
 const EXPECTED: &str = "a FLIRT matrix of 4 rows of 4 numbers or an affine of ITK or ANTs";
 
@@ -42,7 +42,7 @@ pub fn read(path: &Path) -> Result<Affine, Error> {
 }
 
 fn small(path: &Path) -> Result<Vec<u8>, Error> {
-    if plain_file(path, EXPECTED)?.len() > MOST_BYTES {
+    if plain_file(path, EXPECTED)?.len() > MAX_BYTES {
         return Err(Error::malformed(path, "more than 1 MB", EXPECTED));
     }
     super::disk::read(path).map_err(|e| Error::reading(path, &e))

@@ -9,7 +9,7 @@ mod together;
 
 pub use folder::{check_new_folder, write_folder_verified};
 pub use temporary::{Scratch, keep_private};
-pub use together::{before, previous_name, put_together, says_before};
+pub use together::{before, previous_files_note, previous_name, rename_together};
 
 use super::checksum::{self, Summed};
 use super::{Error, disk, ending};
@@ -22,7 +22,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use temporary::{Temporary, folder_of};
 
 /// Largest number of links followed in a chain, as in the system.
-const MOST_LINKS: usize = 40;
+const MAX_LINKS: usize = 40;
 
 /// Whether existing files are kept, as a command without `--force` does. In the window, the user is asked beforehand.
 static KEEPS: AtomicBool = AtomicBool::new(false);
@@ -86,7 +86,7 @@ impl Ready {
     }
 
     /// Renames it to its final name.
-    pub fn put(self) -> Result<(), Error> {
+    pub fn rename_into_place(self) -> Result<(), Error> {
         let _whole = ending::undivided();
         let path = self.path.clone();
         self.put_undivided().map(|()| was_written(path))
@@ -114,16 +114,16 @@ impl Ready {
 /// `write` fills it; an `std::io::Error` becomes a sentence about `path`. `verify` receives the temporary file,
 /// complete and flushed, and returns a description of any difference, or that it was cancelled. On any error the
 /// temporary file is removed and an existing file is untouched.
-pub fn write_verified<E: Into<Unlike>>(
+pub fn write_verified<E: Into<VerifyFailure>>(
     path: &Path,
     write: impl FnOnce(&mut BufWriter<disk::File>) -> Result<(), Stop>,
     verify: impl FnOnce(&Path) -> Result<(), E>,
 ) -> Result<(), Error> {
-    prepare(path, write, verify)?.put()
+    prepare(path, write, verify)?.rename_into_place()
 }
 
 /// Does everything except the last step.
-pub fn prepare<E: Into<Unlike>>(
+pub fn prepare<E: Into<VerifyFailure>>(
     path: &Path,
     write: impl FnOnce(&mut BufWriter<disk::File>) -> Result<(), Stop>,
     verify: impl FnOnce(&Path) -> Result<(), E>,
@@ -148,7 +148,7 @@ pub fn prepare<E: Into<Unlike>>(
         }
     };
     written?;
-    let read = |e: std::io::Error| Unlike::Differs(super::error::plain(&e)).error(path);
+    let read = |e: std::io::Error| VerifyFailure::Differs(super::error::plain(&e)).error(path);
     disk::reads_back(&temporary.path).map_err(read)?;
     verify(&temporary.path).map_err(|e| e.into().error(path))?;
     Ok(Ready {
@@ -187,7 +187,7 @@ impl From<crate::compute::Cancelled> for Stop {
 
 /// Why a written file is not kept.
 #[derive(Debug)]
-pub enum Unlike {
+pub enum VerifyFailure {
     /// How it differs from its intended contents.
     Differs(String),
     /// The free memory cannot hold it, bytes.
@@ -195,7 +195,7 @@ pub enum Unlike {
     Cancelled,
 }
 
-impl Unlike {
+impl VerifyFailure {
     fn error(self, path: &Path) -> Error {
         match self {
             Self::Differs(why) => Error::ReadBack {
@@ -211,14 +211,14 @@ impl Unlike {
     }
 }
 
-impl From<String> for Unlike {
+impl From<String> for VerifyFailure {
     fn from(why: String) -> Self {
         Self::Differs(why)
     }
 }
 
 /// Converts an error of reading back.
-impl From<Error> for Unlike {
+impl From<Error> for VerifyFailure {
     fn from(error: Error) -> Self {
         match error {
             Error::Cancelled => Self::Cancelled,
@@ -228,7 +228,7 @@ impl From<Error> for Unlike {
     }
 }
 
-impl From<crate::compute::Cancelled> for Unlike {
+impl From<crate::compute::Cancelled> for VerifyFailure {
     fn from(_: crate::compute::Cancelled) -> Self {
         Self::Cancelled
     }
@@ -262,7 +262,7 @@ fn target(path: &Path) -> Result<PathBuf, Error> {
 /// The target of a chain of links, whether it exists or not.
 fn followed(path: &Path) -> Result<PathBuf, Error> {
     let mut place = path.to_owned();
-    for _ in 0..MOST_LINKS {
+    for _ in 0..MAX_LINKS {
         match disk::read_link(&place) {
             Ok(to) => place = place.with_file_name("").join(to),
             Err(_) => return Ok(place),
@@ -292,10 +292,12 @@ pub fn copy(from: &Path, to: &Path, control: &Control) -> Result<(), Error> {
             Ok(())
         },
         |written| {
-            let sum = |file: &Path| checksum::of_file(file, control).map_err(Unlike::from);
+            let sum = |file: &Path| checksum::of_file(file, control).map_err(VerifyFailure::from);
             match sum(from)? == sum(written)? {
                 true => Ok(()),
-                false => Err(Unlike::Differs("it is not what was copied".to_owned())),
+                false => Err(VerifyFailure::Differs(
+                    "it is not what was copied".to_owned(),
+                )),
             }
         },
     )
@@ -303,7 +305,7 @@ pub fn copy(from: &Path, to: &Path, control: &Control) -> Result<(), Error> {
 
 /// Writes a short text file; the text read back must be equal.
 pub fn write_text(path: &Path, text: &str) -> Result<(), Error> {
-    prepare_text(path, text)?.put()
+    prepare_text(path, text)?.rename_into_place()
 }
 
 /// Does everything except the last step.
@@ -336,7 +338,7 @@ pub fn write_rows(
         },
         |written| match checksum::of_file(written, control) {
             Ok(found) if found == *sum.borrow() => Ok(()),
-            Ok(_) => Err(Unlike::Differs("the text differs".to_owned())),
+            Ok(_) => Err(VerifyFailure::Differs("the text differs".to_owned())),
             Err(e) => Err(e.into()),
         },
     )

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 /// Depth of nested folders: `derivatives/PIPELINE/sub-01/ses-1/dwi` and one more.
 const DEEPEST: usize = 6;
 /// Largest number of entries examined; a larger collection is opened subject by subject.
-const MOST_ENTRIES: usize = 50_000;
+const MAX_ENTRIES: usize = 50_000;
 
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum Kind {
@@ -198,7 +198,7 @@ fn is_dicom(path: &Path) -> bool {
 pub fn find(path: &Path) -> Result<Folder, Error> {
     let mut files = Vec::new();
     let mut unreadable = Vec::new();
-    let mut left = MOST_ENTRIES;
+    let mut left = MAX_ENTRIES;
     let names = names_in(path)?;
     walk(names, DEEPEST, &mut left, &mut files, &mut unreadable);
     let mut found: Vec<BidsFile> = files.iter().filter_map(|f| classify(f, &files)).collect();

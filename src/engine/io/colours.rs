@@ -14,7 +14,7 @@ use std::sync::Arc;
 /// FreeSurfer's own table has 1,300 lines.
 const TEXT_LIMIT_BYTES: u64 = 4 << 20;
 /// An image of measured values has more distinct numbers.
-const MOST_LABELS: usize = 4096;
+const MAX_LABELS: usize = 4096;
 /// Extensions of tables.
 const ENDINGS: [&str; 5] = ["txt", "lut", "tsv", "label", "ctab"];
 /// Words in the names of label maps.
@@ -92,7 +92,7 @@ pub(super) fn of_stored(
     info: &mut SpaceInfo,
     reported: &Reading,
 ) -> Result<Option<Arc<Labels>>, Error> {
-    let numbers = || stored.labels(MOST_LABELS);
+    let numbers = || stored.labels(MAX_LABELS);
     of_numbers(path, stored.frames == 1, numbers, info, reported)
 }
 
@@ -109,7 +109,7 @@ fn of_numbers(
             return Err(Error::unsupported(
                 path,
                 format!(
-                    "an image that is not a label map of one volume of at most {MOST_LABELS} whole numbers"
+                    "an image that is not a label map of one volume of at most {MAX_LABELS} whole numbers"
                 ),
                 "open it without a colour table",
             ));
@@ -137,7 +137,7 @@ fn of_numbers(
             let table = companion.clone();
             let labels = before.or(companion).and_then(|table| read(&table).ok());
             if let (true, Some(_), Some(table)) = (was_replaced, &labels, &table) {
-                info.warnings.push(atomic::says_before(&[table]));
+                info.warnings.push(atomic::previous_files_note(&[table]));
             }
             let known = || freesurfer::names(&found).filter(|_| is_freesurfers(path, info));
             Ok(Some(labels.or_else(known).unwrap_or_default().into()))
@@ -161,7 +161,7 @@ fn numbers(volume: &Volume) -> Option<BTreeSet<u32>> {
             return None;
         }
         last = value;
-        if value > 0.0 && found.insert(value as u32) && found.len() > MOST_LABELS {
+        if value > 0.0 && found.insert(value as u32) && found.len() > MAX_LABELS {
             return None;
         }
     }

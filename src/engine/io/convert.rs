@@ -6,8 +6,8 @@ use super::format::{Content, Format};
 use super::scalars::{self, CompanionFile};
 use super::text::counted;
 use super::{
-    Error, Opened, Reading, Remark, as_mask, atomic, detect, extension, image, nifti, open_told,
-    streamlines, surface, tck, trx,
+    Error, Opened, Reading, Remark, as_mask, atomic, detect, extension, image, nifti,
+    open_with_reading, streamlines, surface, tck, trx,
 };
 use crate::compute::{Control, memory};
 use crate::data::{Surface, Tractogram, Volume};
@@ -105,7 +105,7 @@ pub fn plan(
             contents: Contents::Image(Box::new(image)),
         });
     }
-    let mut stored = open_told(input, reported, control)?;
+    let mut stored = open_with_reading(input, reported, control)?;
     let mut notes = stored.remarks();
     let (mut companions, mut losses) = (Vec::new(), Vec::new());
     match &mut stored {
@@ -124,7 +124,7 @@ pub fn plan(
             if let Some(reference) = reference {
                 let grid = image::read_grid(reference, control)?;
                 if let Some(own) = tractogram.grid.as_ref().filter(|own| !own.matches(&grid)) {
-                    let far = grid.apart_mm(own);
+                    let far = grid.separation_mm(own);
                     let sentence = format!(
                         "The file names another grid than the reference, whose corners lie up to \
                          {far:.1} mm away; the reference's was taken, and no point was moved"
@@ -212,7 +212,9 @@ pub fn save_volume(
     };
     control.check()?;
     match stored {
-        Some(stored) => nifti::prepare_stored(path, &stored, command, control)?.put()?,
+        Some(stored) => {
+            nifti::prepare_stored(path, &stored, command, control)?.rename_into_place()?
+        }
         None => nifti::save_volume(path, volume, command, control)?,
     }
     Ok(losses)
@@ -296,9 +298,9 @@ pub fn parts(
         left.per_point.clear();
         left.per_streamline.clear();
     }
-    let mut losses = format.losses(&left);
+    let mut losses = format.unsupported_contents(&left);
     losses.extend(not_finite.iter().map(CompanionFile::refusal));
-    losses.extend(format.grid_loss(tractogram));
+    losses.extend(format.unsupported_grid(tractogram));
     (adjacent, losses)
 }
 
@@ -323,5 +325,5 @@ pub fn with_values(
         files.push(values.prepare(files[0].file(), tractogram)?);
     }
     control.check()?;
-    atomic::put_together(files)
+    atomic::rename_together(files)
 }

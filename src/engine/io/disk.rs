@@ -69,12 +69,12 @@ fn absolute(path: &Path) -> PathBuf {
 fn step(operation: Operation, path: &Path) -> Result<()> {
     match WATCHED.load(Ordering::Relaxed) {
         false => Ok(()),
-        true => ask(operation, path),
+        true => ask_watchers(operation, path),
     }
 }
 
 #[cold]
-fn ask(operation: Operation, path: &Path) -> Result<()> {
+fn ask_watchers(operation: Operation, path: &Path) -> Result<()> {
     let path = absolute(path);
     let all = WATCHERS.read().unwrap_or_else(PoisonError::into_inner);
     let own = all.iter().filter(|(_, folder, _)| path.starts_with(folder));

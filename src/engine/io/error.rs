@@ -248,7 +248,7 @@ impl Error {
     }
 
     /// The file contains nothing specific to the format: it is of another format or damaged.
-    pub(super) fn foreign(path: &Path, found: impl Into<String>, expected: &str) -> Self {
+    pub(super) fn other_format(path: &Path, found: impl Into<String>, expected: &str) -> Self {
         let then = "copy the file again, or give it the ending of its format";
         Self::malformed(path, found, (expected, then))
     }
@@ -268,7 +268,7 @@ impl Error {
     /// The sentence without the file's name.
     pub fn sentence(&self) -> String {
         // Text from a damaged file may contain anything; a sentence is one line.
-        in_line(&Words(self).to_string(), '·')
+        in_line(&Sentence(self).to_string(), '·')
     }
 
     /// The file concerned; `None` for a cancelled job.
@@ -466,9 +466,9 @@ impl Error {
 }
 
 /// The sentence without the path.
-struct Words<'a>(&'a Error);
+struct Sentence<'a>(&'a Error);
 
-impl Display for Words<'_> {
+impl Display for Sentence<'_> {
     fn fmt(&self, f: &mut Formatter<'_>) -> Result {
         self.0.write_sentence(f)
     }
@@ -495,12 +495,12 @@ impl From<Cancelled> for Error {
 
 /// Text from a file, made fit for a sentence: a damaged header may contain anything.
 fn one_line(text: String) -> String {
-    const MOST: usize = 200;
-    if text.chars().count() <= MOST && !text.contains(is_control) {
+    const MAX_LENGTH: usize = 200;
+    if text.chars().count() <= MAX_LENGTH && !text.contains(is_control) {
         return text;
     }
-    let short: String = in_line(&text, '·').chars().take(MOST).collect();
-    if text.chars().count() > MOST {
+    let short: String = in_line(&text, '·').chars().take(MAX_LENGTH).collect();
+    if text.chars().count() > MAX_LENGTH {
         short + "…"
     } else {
         short

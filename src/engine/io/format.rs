@@ -338,7 +338,7 @@ impl Format {
 
     /// Contents of a tractogram that a file of this format cannot hold, one sentence each. Lengths do not count: they
     /// follow from the points.
-    pub fn losses(self, tractogram: &Tractogram) -> Vec<String> {
+    pub fn unsupported_contents(self, tractogram: &Tractogram) -> Vec<String> {
         let holds = self.kind().holds;
         let short = self.short_name();
         let mut losses = Vec::new();
@@ -366,7 +366,7 @@ impl Format {
     }
 
     /// A sentence about a grid that a file of this format cannot name.
-    pub fn grid_loss(self, tractogram: &Tractogram) -> Option<String> {
+    pub fn unsupported_grid(self, tractogram: &Tractogram) -> Option<String> {
         let lost = tractogram.grid.is_some() && !self.kind().holds.grid;
         lost.then(|| {
             format!(
@@ -468,9 +468,9 @@ pub(super) fn kept<'a, 'b>(columns: &'b [Columns<'a>], room: usize) -> Vec<&'b C
 
 /// Names for a sentence, limited in number.
 fn some(names: &[&str]) -> String {
-    const MOST: usize = 6;
-    match names.len().checked_sub(MOST) {
+    const MAX_NAMES: usize = 6;
+    match names.len().checked_sub(MAX_NAMES) {
         None | Some(0) => names.join(", "),
-        Some(more) => format!("{} and {more} more", names[..MOST].join(", ")),
+        Some(more) => format!("{} and {more} more", names[..MAX_NAMES].join(", ")),
     }
 }

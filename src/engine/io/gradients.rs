@@ -120,7 +120,7 @@ fn pair_of(path: &Path, from: &str, to: &str) -> Result<PathBuf, Error> {
 
 /// The table next to a scan: `dwi.nii.gz` → `dwi.bval` and `dwi.bvec`, `dwi.bvals` and `dwi.bvecs`, `dwi.b`, the
 /// header of an NRRD, or the folder's `bvals` and `bvecs`, in this order.
-pub fn find_beside(scan: &Path) -> Option<TableFiles> {
+pub fn find_companion(scan: &Path) -> Option<TableFiles> {
     let there = |path: PathBuf| Some(path).filter(|p| p.is_file());
     let own = |extension: &str| there(with_extension(scan, extension));
     let pair = |bval: Option<PathBuf>, bvec: Option<PathBuf>| {
@@ -142,7 +142,7 @@ pub fn find_beside(scan: &Path) -> Option<TableFiles> {
 }
 
 /// Half of an FSL table next to a scan without its other half.
-pub fn alone_beside(scan: &Path) -> Option<String> {
+pub fn unpaired_table(scan: &Path) -> Option<String> {
     let own = |ending: &str| with_extension(scan, ending).is_file();
     let pairs = [("bval", "bvec"), ("bvals", "bvecs")];
     let pairs = pairs.into_iter().flat_map(|(b, v)| [(b, v), (v, b)]);
@@ -200,7 +200,7 @@ pub fn for_scan(
     volumes: usize,
 ) -> Result<Option<Table>, Error> {
     let files = if named.is_empty() {
-        find_beside(scan)
+        find_companion(scan)
     } else {
         Some(TableFiles::from_paths(named)?)
     };
@@ -305,7 +305,7 @@ fn is_odd(length: f64) -> bool {
 
 /// The rows of a scan's table next to it or in its header, if there is one: for another file.
 pub fn rows_of(scan: &Path, volumes: usize) -> Result<Option<Rows>, Error> {
-    let Some(files) = find_beside(scan) else {
+    let Some(files) = find_companion(scan) else {
         return Ok(None);
     };
     // A folder's own table belongs to one scan among its images.
@@ -374,13 +374,13 @@ fn before(bval: &Path, file: &Path) -> Option<PathBuf> {
 }
 
 /// The sentence about table files whose earlier versions were read instead.
-pub fn says_before(files: &TableFiles) -> Option<String> {
+pub fn previous_files_note(files: &TableFiles) -> Option<String> {
     let TableFiles::Fsl { bval, bvec } = files else {
         return None;
     };
     let files = [bval, bvec].into_iter().map(PathBuf::as_path);
     let replaced: Vec<&Path> = files.filter(|file| before(bval, file).is_some()).collect();
-    (!replaced.is_empty()).then(|| atomic::says_before(&replaced))
+    (!replaced.is_empty()).then(|| atomic::previous_files_note(&replaced))
 }
 
 /// Reads a table for a scan with `volumes` volumes on `grid`.
@@ -404,7 +404,7 @@ fn read_moved(files: &TableFiles, own: &Grid, grid: &Grid, volumes: usize) -> Re
     })?;
     let (gradients, mut warnings) = checked(b_values, vectors);
     warnings.splice(0..0, unit);
-    warnings.extend(says_before(files));
+    warnings.extend(previous_files_note(files));
     let note = "The gradients are in the world's axes; they were turned with the image";
     Ok(Table {
         gradients,
@@ -575,7 +575,7 @@ pub fn save(bval: &Path, bvec: &Path, gradients: &Gradients, grid: &Grid) -> Res
         vectors: gradients.directions.clone(),
         of_image: false,
     };
-    atomic::put_together(prepare(bval, bvec, &rows, grid)?.into())
+    atomic::rename_together(prepare(bval, bvec, &rows, grid)?.into())
 }
 
 /// Writes an FSL pair under temporary names.

@@ -48,13 +48,13 @@ fn of_data(message: &str) -> String {
         .into_iter()
         .find_map(|start| message.strip_prefix(start));
     match typed.and_then(|message| message.rsplit_once(", expected ")) {
-        Some((value, expected)) => format!("{} in place of {}", value_words(value), kind(expected)),
+        Some((value, expected)) => format!("{} in place of {}", value_text(value), kind(expected)),
         None => "a value that does not belong there".to_owned(),
     }
 }
 
 /// A value described by `serde::de::Unexpected`, or the length of a list.
-fn value_words(value: &str) -> String {
+fn value_text(value: &str) -> String {
     let within = |start: &str| value.strip_prefix(start)?.strip_suffix('`');
     if let Some(number) = within("integer `").or(within("floating point `")) {
         return format!("the number {number}");

@@ -19,7 +19,7 @@ pub fn mask(path: &Path, grid: &Arc<Grid>) -> Result<(Mask, Vec<Remark>), Error>
         path: path.to_owned(),
         found: own.grid.shape,
         expected: grid.shape,
-        off_mm: grid.apart_mm(&own.grid),
+        off_mm: grid.separation_mm(&own.grid),
     })?;
     Ok((mask, remarks))
 }

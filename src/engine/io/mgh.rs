@@ -66,7 +66,7 @@ fn voxel_type(code: i32) -> Option<(Type, &'static str)> {
 }
 
 /// A file whose header has been read and whose stream is at the first voxel.
-struct Begun {
+struct OpenedImage {
     source: Source,
     grid: Grid,
     info: SpaceInfo,
@@ -75,7 +75,7 @@ struct Begun {
     count: usize,
 }
 
-fn begin(path: &Path, control: &Control) -> Result<Begun, Error> {
+fn begin(path: &Path, control: &Control) -> Result<OpenedImage, Error> {
     let mut source = Source::open(path, control)?;
     let wrong = |found: String, expected: &str| Error::malformed(path, found, expected);
     let mut header = Header([0; HEADER_BYTES]);
@@ -85,7 +85,7 @@ fn begin(path: &Path, control: &Control) -> Result<Begun, Error> {
             "{}, which is not a FreeSurfer volume",
             counted(found, "byte")
         );
-        return Err(Error::foreign(
+        return Err(Error::other_format(
             path,
             found,
             "at least a header of 284 bytes",
@@ -126,7 +126,7 @@ fn begin(path: &Path, control: &Control) -> Result<Begun, Error> {
     let mut info = SpaceInfo::with_one_affine(VERSION, &sizes, stored_as, true);
     let shape = [sizes[0], sizes[1], sizes[2]];
     let grid = grid(path, &header, shape, &mut info)?;
-    Ok(Begun {
+    Ok(OpenedImage {
         source,
         grid,
         info,
@@ -136,7 +136,7 @@ fn begin(path: &Path, control: &Control) -> Result<Begun, Error> {
     })
 }
 
-impl Begun {
+impl OpenedImage {
     /// The checksum of a compressed stream is compared only at its end.
     fn end(&mut self) -> Result<(), Error> {
         if self.source.known_bytes().is_none() {
@@ -195,7 +195,7 @@ pub(super) fn stored(path: &Path, control: &Control) -> Result<(Stored, SpaceInf
 }
 
 /// Reads the data after the voxels: four numbers, in newer files the field of view, and tags.
-fn acquisition(file: &mut Begun) -> Result<Acquisition, Error> {
+fn acquisition(file: &mut OpenedImage) -> Result<Acquisition, Error> {
     let mut tail = [0; 20];
     let found = file.source.read(&mut tail)?;
     let tags = match file.source.known_bytes() {

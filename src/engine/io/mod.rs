@@ -297,11 +297,15 @@ impl Opened {
 
 /// Opens an image or a streamline file. Progress is in bytes of the file on disk.
 pub fn open(path: &Path, control: &Control) -> Result<Opened, Error> {
-    open_told(path, &Reading::default(), control)
+    open_with_reading(path, &Reading::default(), control)
 }
 
 /// Does the same as [`open`], with the user's statements about the file.
-pub fn open_told(path: &Path, reported: &Reading, control: &Control) -> Result<Opened, Error> {
+pub fn open_with_reading(
+    path: &Path,
+    reported: &Reading,
+    control: &Control,
+) -> Result<Opened, Error> {
     let opened = open_unmoved(path, reported, control)?;
     match &reported.affine {
         Some(affine) => moved(path, opened, affine, control),

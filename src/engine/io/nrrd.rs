@@ -27,7 +27,7 @@ use std::sync::Arc;
 const TAIL_LIMIT: u64 = 1 << 24;
 
 /// A header that has been read, and the resulting layout of the samples.
-struct Begun {
+struct OpenedImage {
     header: Header,
     /// Bytes before the samples.
     behind: u64,
@@ -36,7 +36,7 @@ struct Begun {
     layout: Layout,
 }
 
-fn begin(path: &Path, control: &Control) -> Result<Begun, Error> {
+fn begin(path: &Path, control: &Control) -> Result<OpenedImage, Error> {
     let (header, behind) = Header::read(path, control)?;
     let Some(count) = value_count(&header.sizes, header.number) else {
         return Err(Error::malformed(
@@ -51,7 +51,7 @@ fn begin(path: &Path, control: &Control) -> Result<Begun, Error> {
     let mut info =
         SpaceInfo::with_one_affine("NRRD", &header.sizes, header.type_name, header.big_endian);
     let layout = Layout::new(path, &header, &mut info)?;
-    Ok(Begun {
+    Ok(OpenedImage {
         header,
         behind,
         count,
@@ -66,7 +66,7 @@ pub(super) fn read_grid(path: &Path, control: &Control) -> Result<Grid, Error> {
 }
 
 pub fn read(path: &Path, control: &Control) -> Result<(Volume, SpaceInfo), Error> {
-    let Begun {
+    let OpenedImage {
         header,
         behind,
         count,
@@ -110,7 +110,7 @@ pub fn read(path: &Path, control: &Control) -> Result<(Volume, SpaceInfo), Error
 
 /// Reads an image in its stored type.
 pub(super) fn stored(path: &Path, control: &Control) -> Result<(Stored, SpaceInfo), Error> {
-    let Begun {
+    let OpenedImage {
         header,
         behind,
         count,
@@ -291,7 +291,7 @@ fn text_bytes(
     info: &mut SpaceInfo,
 ) -> Result<Vec<u8>, Error> {
     let text = source.whole()?;
-    let mut sentence = super::polydata::words_as::<String>(&text);
+    let mut sentence = super::polydata::parsed_numbers::<String>(&text);
     let mut bytes = Vec::with_capacity(count.min(text.len() / 2 + 1) * number.bytes());
     for done in 0..count {
         let wrong = |found| not_a_sample(path, found, done, count);
@@ -312,7 +312,7 @@ fn text(
 ) -> Result<Arc<[f32]>, Error> {
     let bytes = source.whole()?;
     let mut room = Vec::new();
-    let mut sentence = super::polydata::words_as::<String>(&bytes).map(|word| {
+    let mut sentence = super::polydata::parsed_numbers::<String>(&bytes).map(|word| {
         let word = word?;
         room.clear();
         number.bytes_of(&word, &mut room)?;

@@ -1,7 +1,7 @@
 //! The common part of the two VTK formats: points, lines through them, and values of both.
 
-use super::source::{ALWAYS_ALLOWED_BYTES, MOST_EXPANSION};
-use super::streamlines::{FibreInfo, MOST_LISTS, free_name};
+use super::source::{ALWAYS_ALLOWED_BYTES, MAX_EXPANSION};
+use super::streamlines::{FibreInfo, MAX_LISTS, free_name};
 use super::{Error, Space};
 use crate::data::Tractogram;
 use crate::data::text::agreed;
@@ -98,17 +98,17 @@ impl Polydata {
         }
         let arrays = self.of_points.iter().chain(&self.of_cells);
         let lists = arrays.fold(0usize, |sum, a| sum.saturating_add(a.columns));
-        if lists > MOST_LISTS {
+        if lists > MAX_LISTS {
             return Err(Error::malformed(
                 path,
                 format!("{lists} numbers for each point or line"),
-                (format!("at most {MOST_LISTS}"), "leave some out"),
+                (format!("at most {MAX_LISTS}"), "leave some out"),
             ));
         }
         // Lines may use a point repeatedly; the total is limited.
         let numbers: usize = self.of_points.iter().map(|a| a.columns).sum();
         let bytes = (uses as u64).saturating_mul(4 * (3 + numbers as u64));
-        let allowed = (file_bytes as u64).saturating_mul(MOST_EXPANSION) + ALWAYS_ALLOWED_BYTES;
+        let allowed = (file_bytes as u64).saturating_mul(MAX_EXPANSION) + ALWAYS_ALLOWED_BYTES;
         if bytes > allowed {
             return wrong(
                 format!("lines that use {points} points {uses} times"),
@@ -126,7 +126,7 @@ impl Polydata {
         };
         if used < points {
             let unused = points - used;
-            info.miss(format!(
+            info.warn_unread(format!(
                 "{unused} {} to no line; {} not used",
                 agreed(unused, "point belongs", "points belong"),
                 agreed(unused, "it was", "they were")
@@ -134,7 +134,7 @@ impl Polydata {
         }
         let adjacent = self.cells_before + self.cells_behind;
         if adjacent > 0 {
-            info.miss(format!(
+            info.warn_unread(format!(
                 "{adjacent} {} beside the lines {} not used",
                 agreed(adjacent, "vertex or surface", "vertices or surfaces"),
                 agreed(adjacent, "was", "were")
@@ -197,7 +197,7 @@ impl Polydata {
 }
 
 /// Parses numbers in text, one after the other.
-pub(super) fn words_as<T: std::str::FromStr>(text: &[u8]) -> impl Iterator<Item = Option<T>> {
+pub(super) fn parsed_numbers<T: std::str::FromStr>(text: &[u8]) -> impl Iterator<Item = Option<T>> {
     text.split(u8::is_ascii_whitespace)
         .filter(|word| !word.is_empty())
         .map(|word| std::str::from_utf8(word).ok()?.parse().ok())

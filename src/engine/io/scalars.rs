@@ -73,7 +73,7 @@ pub fn save_points(
     tractogram: &Tractogram,
     name: &str,
 ) -> Result<(), Error> {
-    prepare_points(path, adjacent, tractogram, name)?.put()
+    prepare_points(path, adjacent, tractogram, name)?.rename_into_place()
 }
 
 fn prepare_points(
@@ -123,7 +123,7 @@ fn prepare_points(
 /// Writes the per-streamline values `name`, one number per line, in the order of the streamlines, after comments
 /// (`#`), which MRtrix and NumPy skip. One of them is the timestamp of their TCK.
 pub fn save_weights(path: &Path, tractogram: &Tractogram, name: &str) -> Result<(), Error> {
-    prepare_weights(path, tractogram, name, tractogram.timestamp.as_deref())?.put()
+    prepare_weights(path, tractogram, name, tractogram.timestamp.as_deref())?.rename_into_place()
 }
 
 fn prepare_weights(
@@ -237,7 +237,7 @@ pub(super) fn with_companion_values(
                     let name = free_name(&own, &tractogram.per_point);
                     tractogram = tractogram.with_per_point(&name, values);
                 }
-                Err(why) => info.miss(format!(
+                Err(why) => info.warn_unread(format!(
                     "{name} was not used: {why}; write it again, or move it away"
                 )),
             }
@@ -257,7 +257,7 @@ pub(super) fn with_companion_values(
                     let name = free_name(&named(rest, "weights"), &tractogram.per_streamline);
                     tractogram = tractogram.with_per_streamline(&name, values);
                 }
-                Err(why) => info.miss(format!(
+                Err(why) => info.warn_unread(format!(
                     "{name} was not used: {why}; write it again, or move it away"
                 )),
             }
@@ -267,7 +267,7 @@ pub(super) fn with_companion_values(
     control.check()?;
     if !replaced.is_empty() {
         let replaced: Vec<&Path> = replaced.iter().map(PathBuf::as_path).collect();
-        info.warn(atomic::says_before(&replaced));
+        info.warn(atomic::previous_files_note(&replaced));
     }
     Ok(tractogram)
 }
@@ -362,7 +362,7 @@ fn points(
 
 /// Reads a file with one number per streamline. Numbers that belong to another TCK give an error.
 pub fn open_weights(path: &Path, of: &Tractogram) -> Result<Vec<f32>, Error> {
-    let text = read_text(path, most_bytes(of.len()))?;
+    let text = read_text(path, max_bytes(of.len()))?;
     let read =
         weights_in(&text, of.len()).and_then(|(values, stamp)| match (stamp, &of.timestamp) {
             (Some(own), Some(theirs)) => same_stamp(Some(&own), Some(theirs)).map(|()| values),
@@ -375,12 +375,12 @@ pub fn open_weights(path: &Path, of: &Tractogram) -> Result<Vec<f32>, Error> {
 }
 
 /// Largest size of a text with one number per streamline.
-fn most_bytes(streamlines: usize) -> u64 {
+fn max_bytes(streamlines: usize) -> u64 {
     (streamlines as u64).saturating_mul(LETTERS) + (1 << 16)
 }
 
 fn weights(path: &Path, streamlines: usize) -> Result<(Vec<f32>, Option<String>), String> {
-    let text = read_text(path, most_bytes(streamlines)).map_err(|e| e.to_string())?;
+    let text = read_text(path, max_bytes(streamlines)).map_err(|e| e.to_string())?;
     weights_in(&text, streamlines)
 }
 

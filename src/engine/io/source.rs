@@ -25,7 +25,7 @@ pub(super) const GREATEST_EXPANSION: u64 = 1032;
 
 /// Largest expansion of a whole compressed file, plus one mebibyte: measured numbers do not compress further, and
 /// data that does is designed to fill the memory.
-pub(super) const MOST_EXPANSION: u64 = 100;
+pub(super) const MAX_EXPANSION: u64 = 100;
 pub(super) const ALWAYS_ALLOWED_BYTES: u64 = 1 << 20;
 
 /// Masks and label maps compress better than measurements: an image may unpack to this size from a file of any size.
@@ -51,12 +51,12 @@ pub(super) struct Source {
 }
 
 /// Reports bytes read from the disk to the job.
-struct Counted {
+struct CountedReader {
     file: disk::File,
     control: Control,
 }
 
-impl Read for Counted {
+impl Read for CountedReader {
     fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
         let n = self.file.read(buffer)?;
         self.control.advance(n as u64);
@@ -95,7 +95,7 @@ impl Source {
         file.seek(SeekFrom::Start(start)).map_err(failed)?;
         let file_bytes = metadata.len().saturating_sub(start);
         control.begin(&format!("Reading {}", shown_name(path)), file_bytes);
-        let counted = Counted {
+        let counted = CountedReader {
             file,
             control: control.clone(),
         };
@@ -144,7 +144,7 @@ impl Source {
     pub fn whole(self) -> Result<Vec<u8>, Error> {
         let limit = match self.known_bytes() {
             Some(bytes) => bytes,
-            None => most_unpacked(self.file_bytes),
+            None => max_unpacked_bytes(self.file_bytes),
         };
         let path = self.path.clone();
         self.at_most(limit)?.ok_or_else(|| too_expanded(&path))
@@ -209,13 +209,13 @@ impl Source {
         }
         // The read below detects data that deflate cannot have expanded to.
         let possible = bytes / GREATEST_EXPANSION <= self.file_bytes;
-        let bomb = bytes > ROOMY_BYTES && bytes > most_unpacked(self.file_bytes);
+        let bomb = bytes > ROOMY_BYTES && bytes > max_unpacked_bytes(self.file_bytes);
         if possible && bomb && !memory::is_limited() {
             return Err(Error::malformed(
                 &self.path,
                 format!("{} packed into {}", size(bytes), size(self.file_bytes)),
                 (
-                    format!("at most {MOST_EXPANSION} times the file"),
+                    format!("at most {MAX_EXPANSION} times the file"),
                     "if you trust it, allow as much memory as it needs \
                      (--memory GB, or the setting)",
                 ),
@@ -301,16 +301,16 @@ pub(super) fn plain_file(path: &Path, expected: &str) -> Result<Metadata, Error>
 }
 
 /// Largest number of bytes to which `packed` compressed ones may unpack.
-pub(super) fn most_unpacked(packed: u64) -> u64 {
+pub(super) fn max_unpacked_bytes(packed: u64) -> u64 {
     packed
-        .saturating_mul(MOST_EXPANSION)
+        .saturating_mul(MAX_EXPANSION)
         .saturating_add(ALWAYS_ALLOWED_BYTES)
 }
 
 pub(super) fn too_expanded(path: &Path) -> Error {
     Error::malformed(
         path,
-        format!("compressed data that unpack to more than {MOST_EXPANSION} times their size"),
+        format!("compressed data that unpack to more than {MAX_EXPANSION} times their size"),
         (
             "a measurement, which does not shrink so far",
             "unpack it yourself if you trust it",

@@ -168,7 +168,7 @@ impl Stored {
 
     /// Converts the values for a format without slope and intercept: to float32 if that preserves all of them,
     /// otherwise to float64. Also returns a sentence about those that it does not preserve.
-    pub fn worked_out(&self) -> (Self, Option<String>) {
+    pub fn with_scaling_applied(&self) -> (Self, Option<String>) {
         if self.scaling.is_none() {
             return (self.clone(), None);
         }

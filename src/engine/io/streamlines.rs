@@ -28,7 +28,7 @@ pub struct FibreInfo {
 }
 
 /// Largest number of value arrays in a file: each takes up to 200 bytes besides its values, however few these are.
-pub(super) const MOST_LISTS: usize = 1 << 16;
+pub(super) const MAX_LISTS: usize = 1 << 16;
 
 /// The last value with this name.
 pub(super) fn property<'a>(properties: &'a [(String, String)], key: &str) -> Option<&'a str> {
@@ -56,7 +56,7 @@ impl FibreInfo {
     }
 
     /// Warns about a part of the file that is missing or was not read.
-    pub(super) fn miss(&mut self, sentence: impl Into<String>) {
+    pub(super) fn warn_unread(&mut self, sentence: impl Into<String>) {
         self.warn(sentence);
         self.unread.extend(self.warnings.last().cloned());
     }
@@ -66,7 +66,7 @@ impl FibreInfo {
     pub(super) fn check(&mut self, tractogram: &Tractogram, announced: Option<u64>) {
         let found = tractogram.len();
         if let Some(stated) = announced.filter(|&n| n != found as u64) {
-            self.miss(format!(
+            self.warn_unread(format!(
                 "The header announces {stated} {}; the file holds {found}",
                 plural(stated as usize, "streamline")
             ));

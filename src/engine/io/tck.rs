@@ -105,7 +105,7 @@ pub(super) fn header_text(
     let kind = if magic == MAGIC { "TCK" } else { "TSF" };
     if !bytes.starts_with(magic.as_bytes()) {
         let found = format!("a file that does not start with “{magic}”");
-        return Err(Error::foreign(path, found, &format!("a {kind} file")));
+        return Err(Error::other_format(path, found, &format!("a {kind} file")));
     }
     let mut end = 0;
     for line in bytes[..bytes.len().min(HEADER_LIMIT_BYTES)].split_inclusive(|&b| b == b'\n') {
@@ -335,7 +335,7 @@ fn lines<const N: usize>(
     let used: usize = parts.iter().map(|p| p.used).sum();
     let behind = body_bytes - (3 * N * (used + usize::from(ended))).min(body_bytes);
     if ended && behind > 0 {
-        info.miss(format!(
+        info.warn_unread(format!(
             "The file continues for {} after its end mark, which {} not used",
             counted(behind, "byte"),
             agreed(behind, "was", "were")
@@ -343,7 +343,7 @@ fn lines<const N: usize>(
     }
     if !ended {
         let torn = !body_bytes.is_multiple_of(3 * N);
-        info.miss(match torn {
+        info.warn_unread(match torn {
             true => "The file ends within a point; it was cut off",
             false => "The file has no end mark; it may have been cut off",
         });
@@ -358,7 +358,7 @@ pub fn save(
     command: &str,
     control: &Control,
 ) -> Result<(), Error> {
-    prepare(path, tractogram, command, control)?.put()
+    prepare(path, tractogram, command, control)?.rename_into_place()
 }
 
 /// Does everything except renaming it.
@@ -402,7 +402,7 @@ pub(super) fn prepare(
             }
             Ok(file.write_all(&little_endian(&[f32::INFINITY; 3]))?)
         },
-        |written| -> Result<(), atomic::Unlike> {
+        |written| -> Result<(), atomic::VerifyFailure> {
             let (found, _) = read(written, &control.silent())?;
             let same = |a: &[f32; 3], b: &[f32; 3]| a.map(f32::to_bits) == b.map(f32::to_bits);
             let points = found.points.iter().zip(&*tractogram.points);

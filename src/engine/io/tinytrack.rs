@@ -88,7 +88,7 @@ pub fn read(path: &Path, control: &Control) -> Result<(Tractogram, FibreInfo), E
         if values.len() == tractogram.len() {
             tractogram = tractogram.with_per_streamline("cluster", values);
         } else {
-            info.miss(format!(
+            info.warn_unread(format!(
                 "The file has cluster numbers for {}, expected one for each of {}; they were not used",
                 counted(values.len(), "streamline"),
                 counted(tractogram.len(), "streamline")

@@ -82,7 +82,7 @@ pub struct Output {
 /// The best must lead the second by this factor of the score.
 pub(super) const CLEAR: f64 = 1.05;
 /// With fewer fibres the comparison is meaningless.
-pub(super) const LEAST_STARTED: u64 = 50;
+pub(super) const MIN_STARTED: u64 = 50;
 
 impl Output {
     pub fn verdict(&self) -> Verdict {
@@ -90,7 +90,7 @@ impl Output {
             return Verdict::Undecided;
         };
         let clear = best.score() > CLEAR * second.score();
-        if self.started < LEAST_STARTED || !clear {
+        if self.started < MIN_STARTED || !clear {
             return Verdict::Undecided;
         }
         if best.turn == AxisChange::NONE {

@@ -6,7 +6,7 @@
 //! [`super::gradient_check`]): by the length and coherence of fibres, times the cube of the fraction of voxels that
 //! are positive definite without repair.
 
-use super::gradient_check::{self, CLEAR, LEAST_STARTED, judge};
+use super::gradient_check::{self, CLEAR, MIN_STARTED, judge};
 use super::{Error, tensor_fit};
 use crate::compute::{Backend, Control};
 use crate::data::{TensorField, TensorLayout, Tractogram, Volume};
@@ -77,7 +77,7 @@ impl Output {
     pub fn found(&self) -> Option<TensorLayout> {
         let best = self.ranked.first()?;
         let second = self.ranked.get(1).map_or(0.0, Candidate::score);
-        let clear = best.score() > CLEAR * second && self.started >= LEAST_STARTED;
+        let clear = best.score() > CLEAR * second && self.started >= MIN_STARTED;
         clear.then_some(best.layout)
     }
 

@@ -456,7 +456,7 @@ impl SessionRequest {
             Self::Remake(remake) => {
                 let (layer, expected) = (remake.layer, remake.expected.clone());
                 let tractogram = remake.run(backend, control)?;
-                let again = session::Again::Curves(&tractogram);
+                let again = session::Recomputed::Curves(&tractogram);
                 let outcome = expected.map(|sum| session::compare(&sum, &again).0);
                 SessionOutput::Remade {
                     layer,

@@ -169,7 +169,7 @@ fn compose(
 
 /// The lists that fit, the first ones first.
 fn numbers(all: &[StoredNumbers]) -> Vec<PackedNumbers> {
-    let mut room = session::MOST_NUMBERS;
+    let mut room = session::MAX_NUMBERS;
     let one = |numbers: &StoredNumbers| {
         let packed = match numbers {
             StoredNumbers::Numbers(values) => PackedNumbers::pack(values),
@@ -251,7 +251,7 @@ fn put(path: &Path, mut session: SessionFile) -> Result<String, String> {
     session.saved_s = now.map_or(0, |d| d.as_secs());
     let sum = session::write(path, &session).map_err(|e| e.to_string())?;
     let names: Vec<String> = session.results.into_iter().filter_map(|r| r.file).collect();
-    session::sweep(path, &names);
+    session::remove_unreferenced(path, &names);
     Ok(sum)
 }
 
@@ -567,6 +567,6 @@ fn density(
     let grid = on.grid(of.bounds()).map_err(|e| e.to_string())?;
     let made = density::density(of, &grid, params, memory_for_curves(), backend, control);
     let picture = made.map_err(|e| e.to_string())?.picture();
-    picture.usual_windows();
+    picture.precompute_windows();
     Ok(Restored::Density(picture))
 }

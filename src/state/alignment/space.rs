@@ -215,7 +215,7 @@ fn twins(name: &str, grid: &Grid, other: &str, reference: &Grid) -> String {
             grid.shape[0],
             grid.shape[1],
             grid.shape[2],
-            mm(reference.apart_mm(grid))
+            mm(reference.separation_mm(grid))
         ),
     }
 }
@@ -225,7 +225,7 @@ fn forms(name: &str, grid: &Grid, by_qform: &Grid) -> String {
     let says = match twin(by_qform, grid) {
         Twin::Shifted(shift) => format!("puts it elsewhere, {}", direction(shift)),
         Twin::Mirrored(words) => format!("exchanges {words}"),
-        Twin::Elsewhere => format!("turns it, by up to {}", mm(grid.apart_mm(by_qform))),
+        Twin::Elsewhere => format!("turns it, by up to {}", mm(grid.separation_mm(by_qform))),
     };
     format!("{name}: the qform of its header {says}; the sform is used")
 }

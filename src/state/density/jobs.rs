@@ -59,7 +59,7 @@ impl Job for MapDensity {
         let (of, params) = (&self.tractogram, &self.params);
         let output = density::density(of, &grid, params, memory, &backend, control)?;
         let picture = output.picture();
-        picture.usual_windows();
+        picture.precompute_windows();
         Ok(Mapped {
             layer: self.layer,
             by: self.by,

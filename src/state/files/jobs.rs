@@ -242,7 +242,7 @@ impl Job for SaveWithValues {
             None => self.tractogram,
         };
         // The document provides the grid; it is not part of the streamlines' own data.
-        let grid = Format::named(&self.path).and_then(|f| f.grid_loss(&tractogram));
+        let grid = Format::named(&self.path).and_then(|f| f.unsupported_grid(&tractogram));
         let done = save_with_values(tractogram, &self.path, &self.command, self.replace, control);
         let converted = done.map_err(|e| e.to_string())?;
         let lost = converted.losses.iter().any(|l| Some(l) != grid.as_ref());

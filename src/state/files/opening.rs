@@ -276,7 +276,7 @@ fn choose_mask(document: &mut Document, new: LayerId, together: &[PathBuf]) -> O
         let found = if mask.grid.shape == grid.shape {
             format!(
                 "up to {:.1} mm away from the scan's voxels",
-                grid.apart_mm(&mask.grid)
+                grid.separation_mm(&mask.grid)
             )
         } else {
             let (own, expected) = (shape(mask.grid.shape), shape(grid.shape));

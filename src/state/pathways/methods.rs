@@ -93,9 +93,9 @@ fn one(found: &PathwayResult, epsilon: f64, citations: &mut Citations) -> String
         text,
         ". The pathway holds the voxels whose cost exceeds the minimum ({:.3}) by up to {:.1} %{}: {:.2} ml; \
          the cheapest path is {:.1} mm long with a mean FA of {:.3}.",
-        found.pathway.least,
+        found.pathway.min_cost,
         epsilon * 100.0,
-        match epsilon < found.pathway.joined_from {
+        match epsilon < found.pathway.joining_epsilon {
             true => ", which do not join the regions at this width",
             false => " and that join the regions",
         },

@@ -139,7 +139,7 @@ impl PathQuery {
             of: found.excess.id(),
             voxel: *voxel,
             line: PathwayResult::line_of(&path, metric),
-            excess: f64::from(found.pathway.total[place]) / found.pathway.least - 1.0,
+            excess: f64::from(found.pathway.total[place]) / found.pathway.min_cost - 1.0,
             weakest: CostliestStretch::of(&path, metric, &found.regions),
             path,
         })
@@ -181,7 +181,7 @@ impl PathwayResult {
 
     /// Volume of the component that joins the ends; if there is none, volume of the whole set.
     pub fn volume_ml(&self, epsilon: f64) -> f64 {
-        let count = match epsilon >= self.pathway.joined_from {
+        let count = match epsilon >= self.pathway.joining_epsilon {
             true => self.joining.partition_point(|&j| f64::from(j) <= epsilon),
             false => self.count(epsilon),
         };

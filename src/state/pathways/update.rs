@@ -159,7 +159,7 @@ pub fn done(state: &mut State, found: PathwayResult, wall_ms: f64) {
     if !is_shown {
         return;
     }
-    let joined = percent_joined(found.pathway.joined_from);
+    let joined = percent_joined(found.pathway.joining_epsilon);
     let message = match found.coarse {
         // With voxels of twice the size the pathway joins at another ε than at full resolution.
         true => format!("Solved in {} on voxels of twice the size", took(wall_ms)),

@@ -11,7 +11,7 @@ use crate::data::Role;
 use crate::data::region::RegionId;
 use crate::data::tractogram::LENGTH;
 use crate::solvers::curves::StopReason;
-use crate::solvers::tractogram::pick::{Screen, Wanted};
+use crate::solvers::tractogram::pick::{PickQuery, Screen};
 use crate::solvers::tractogram::profile::Sense;
 use crate::solvers::tractogram::selection::PointStatistic;
 use crate::state::core::layer::LayerId;
@@ -319,7 +319,7 @@ pub enum BundleAction {
     DeleteChosen,
     Pick {
         screen: Screen,
-        target: Wanted,
+        target: PickQuery,
         how: How,
     },
     /// Selects streamlines of the layer by their numbers; `anchor`: the start of a range.

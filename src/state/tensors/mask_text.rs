@@ -78,7 +78,7 @@ pub fn doubt(found: &MaskReport) -> Option<String> {
         format!(
             "it changes with the threshold (agreement {}, expected at least {})",
             fixed(found.agreement, 2),
-            fixed(MaskReport::LEAST_AGREEMENT, 2)
+            fixed(MaskReport::MIN_AGREEMENT, 2)
         )
     } else if found.has_large_hole() {
         format!(

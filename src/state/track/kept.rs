@@ -227,7 +227,7 @@ pub fn losses(state: &State, layer: Option<LayerId>, path: &Path) -> Vec<String>
     let values = Values::of(tractogram);
     let mut losses = values.losses(tractogram, path);
     losses.extend(values.refusals_seen(tractogram, path));
-    losses.extend(format.grid_loss(tractogram));
+    losses.extend(format.unsupported_grid(tractogram));
     losses
 }
 

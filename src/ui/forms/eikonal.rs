@@ -124,7 +124,7 @@ fn controls(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<A
 /// ε_h of the live pathway; `None` if that is coarse or stale, because its ε_h does not apply.
 fn joining(state: &State) -> Option<f64> {
     let live = state.final_pathway()?;
-    Some(live.pathway.joined_from)
+    Some(live.pathway.joining_epsilon)
 }
 
 /// A width in percent, on a logarithmic slider with a tick where the pathway begins to join its ends.

@@ -44,7 +44,7 @@ fn of_live(state: &State) -> Vec<Entry> {
     if let Some(live) = state.final_pathway() {
         let keep = Action::Pathway(PathwayAction::Keep);
         all.push(entry("Keep pathway".to_owned(), "path", keep));
-        let from = live.pathway.joined_from;
+        let from = live.pathway.joining_epsilon;
         let percent = percent_joined(from);
         let epsilon = percent / 100.0;
         if settings.epsilon < from && PathwaySettings::EPSILON.contains(&epsilon) {

@@ -6,7 +6,7 @@ use super::scene_view::Scene;
 use super::slice_view::Slice;
 use super::{Views, annotations};
 use crate::scene::SLAB_MM;
-use crate::solvers::tractogram::pick::{Screen, Wanted};
+use crate::solvers::tractogram::pick::{PickQuery, Screen};
 use crate::state::streamlines::How;
 use crate::state::{Action, BundleAction, State, Tool};
 use crate::ui::theme::IN_VIEW;
@@ -82,8 +82,8 @@ fn action(
     let local = |p: Pos2| DVec2::new(f64::from(p.x - rect.left()), f64::from(p.y - rect.top()));
     let far = outline.iter().any(|p| p.distance(pressed) >= CLICK);
     let target = match far && outline.len() >= 3 {
-        true => Wanted::Within(outline.iter().copied().map(local).collect()),
-        false => Wanted::Nearest {
+        true => PickQuery::Within(outline.iter().copied().map(local).collect()),
+        false => PickQuery::Nearest {
             at: local(at),
             radius: REACH,
         },

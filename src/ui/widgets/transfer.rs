@@ -66,7 +66,7 @@ impl TransferEditor<'_> {
                 None => notice::say(
                     ui,
                     plot,
-                    format!("A curve has at most {} points", Transfer::MOST),
+                    format!("A curve has at most {} points", Transfer::MAX_POINTS),
                 ),
             }
         }

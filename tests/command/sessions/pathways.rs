@@ -61,7 +61,7 @@ fn come_back() {
     assert_eq!(back.compared.map(|c| c.words()).as_deref(), Some(sentence));
     let (was, is) = (kept.found.as_ref().expect("there"), back.found.as_ref());
     let is = is.expect("solved again");
-    assert!((was.pathway.least / is.pathway.least - 1.0).abs() < 1e-4);
+    assert!((was.pathway.min_cost / is.pathway.min_cost - 1.0).abs() < 1e-4);
     assert!(!again.state.is_dirty());
     let (code, value, said) = run(&["replay", "paths.arcuate"], folder.path());
     assert_eq!(code, Some(0), "{said}");

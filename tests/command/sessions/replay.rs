@@ -2,9 +2,13 @@
 
 use crate::support::session_window::Window;
 use crate::support::test;
-use arcuate::io::session::{Again, Match, Sum, compare};
-use arcuate::state::FilesAction;
-use arcuate::state::{Action, Method, Phase, SnapshotAction, TensorAction, TrackAction};
+use arcuate::io::session::Match;
+use arcuate::io::session::Recomputed;
+use arcuate::io::session::Sum;
+use arcuate::io::session::compare;
+use arcuate::state::{
+    Action, FilesAction, Method, Phase, SnapshotAction, TensorAction, TrackAction,
+};
 use libtest_mimic::Trial;
 use serde_json::Value;
 use std::path::Path;
@@ -28,7 +32,7 @@ fn by_sample() {
     assert_eq!(expected.sample.len(), 64);
     let with = |by: f32| {
         let others: Vec<f32> = costs.iter().map(|c| c * by).collect();
-        compare(&expected, &Again::Values(&others)).0
+        compare(&expected, &Recomputed::Values(&others)).0
     };
     assert_eq!(with(1.0), Match::SameBytes);
     // Half and twice the variation due to the order of updates.

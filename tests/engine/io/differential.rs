@@ -247,7 +247,7 @@ fn read(path: &Path) -> Result<Opened, Error> {
         vtk_space: Some(Space::Ras),
         ..Reading::default()
     };
-    let reading = AssertUnwindSafe(|| io::open_told(path, &reported, &Control::new()));
+    let reading = AssertUnwindSafe(|| io::open_with_reading(path, &reported, &Control::new()));
     std::panic::catch_unwind(reading).unwrap_or_else(|_| panic!("panicked: {}", path.display()))
 }
 

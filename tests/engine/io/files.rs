@@ -538,10 +538,10 @@ fn together() {
     std::fs::write(at("a"), "old").expect("written");
     let files = ["a", "b", "c"].map(ready);
     std::fs::remove_file(files[2].file()).expect("removed");
-    atomic::put_together(files.into()).expect_err("one is gone");
+    atomic::rename_together(files.into()).expect_err("one is gone");
     assert_eq!(names(), ["a"]);
     assert_eq!(std::fs::read(at("a")).expect("read"), b"old");
-    atomic::put_together(["a", "b"].map(ready).into()).expect("put");
+    atomic::rename_together(["a", "b"].map(ready).into()).expect("put");
     assert_eq!(names(), ["a", "b"]);
     assert_eq!(std::fs::read(at("a")).expect("read"), b"new");
 }

@@ -274,11 +274,15 @@ fn losses() {
     let bare =
         Tractogram::new(vec![[0.0; 3]; 2], vec![0, 2]).with_per_streamline("length", vec![0.0]);
     for format in Format::of_saved_streamlines() {
-        assert_eq!(format.losses(&bare), Vec::<String>::new(), "{format:?}");
+        assert_eq!(
+            format.unsupported_contents(&bare),
+            Vec::<String>::new(),
+            "{format:?}"
+        );
     }
     let all = rich(5, 12, &mut random);
-    assert_eq!(Format::Trx.losses(&all), Vec::<String>::new());
-    let tck = Format::Tck.losses(&all).join("\n");
+    assert_eq!(Format::Trx.unsupported_contents(&all), Vec::<String>::new());
+    let tck = Format::Tck.unsupported_contents(&all).join("\n");
     for text in [
         "per point: point 0",
         "per streamline: line0",
@@ -286,7 +290,7 @@ fn losses() {
     ] {
         assert!(tck.contains(text), "{text}: {tck}");
     }
-    let trk = Format::Trk.losses(&all);
+    let trk = Format::Trk.unsupported_contents(&all);
     assert_eq!(trk.len(), 3, "{trk:?}");
     assert!(
         trk[0].contains("TRK holds 10 values per point, without room for"),
@@ -294,12 +298,12 @@ fn losses() {
     );
     let name = "a name that is too long/for it";
     let named = Tractogram::new(vec![[0.0; 3]; 2], vec![0, 2]).with_per_streamline(name, vec![1.0]);
-    let message = Format::Trk.losses(&named).join("");
+    let message = Format::Trk.unsupported_contents(&named).join("");
     assert!(
         message.contains("writes “a name that is too l”"),
         "{message}"
     );
-    let message = Format::Trx.losses(&named).join("");
+    let message = Format::Trx.unsupported_contents(&named).join("");
     assert!(
         message.contains("writes “a name that is too long_for it”"),
         "{message}"
@@ -561,7 +565,7 @@ fn said_space() {
                 vtk_space: space,
                 ..io::Reading::default()
             };
-            match io::open_told(&path, &reported, &Control::new()) {
+            match io::open_with_reading(&path, &reported, &Control::new()) {
                 Ok(Opened::Tractogram(t, info)) => (t.points[0], info.taken, info.warnings.len()),
                 other => panic!("{other:?}"),
             }

@@ -361,7 +361,7 @@ fn beside() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let path = |name: &str| folder.path().join(name);
     let touch = |name: &str| std::fs::write(path(name), "").expect("written");
-    let found = |scan: &str| gradients::find_beside(&path(scan)).map(|f| f.paths());
+    let found = |scan: &str| gradients::find_companion(&path(scan)).map(|f| f.paths());
     assert_eq!(found("dwi.nii.gz"), None);
     touch("bvals");
     touch("bvecs");

@@ -104,8 +104,9 @@ fn label_maps() {
         colours: Some(at(table)),
         ..io::Reading::default()
     };
-    let open =
-        |name: &str, table: &str| io::open_told(&at(name), &reported(table), &Control::new());
+    let open = |name: &str, table: &str| {
+        io::open_with_reading(&at(name), &reported(table), &Control::new())
+    };
     let Ok(Opened::Volume(found, _)) = open("regions.nii.gz", "other.lut") else {
         panic!("a label map");
     };

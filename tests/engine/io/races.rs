@@ -79,7 +79,10 @@ fn appeared() {
     let theirs = path.clone();
     let act = move || std::fs::write(&theirs, "theirs").expect("written");
     let watch = disk::watch(folder.path(), before_name(1, act.clone()));
-    let error = ready().keeping_what_exists().put().expect_err("taken");
+    let error = ready()
+        .keeping_what_exists()
+        .rename_into_place()
+        .expect_err("taken");
     drop(watch);
     assert!(matches!(error, Error::Appeared { .. }), "{error:?}");
     assert!(sentence(&error).contains("--force"), "{error}");
@@ -87,11 +90,14 @@ fn appeared() {
     assert_eq!(names(folder.path()), ["a.txt"]);
     // If files may be replaced, the requested content is written.
     let watch = disk::watch(folder.path(), before_name(1, act));
-    ready().put().expect("put");
+    ready().rename_into_place().expect("put");
     drop(watch);
     assert_eq!(std::fs::read(&path).expect("read"), b"ours");
     std::fs::remove_file(&path).expect("removed");
-    ready().keeping_what_exists().put().expect("a free name");
+    ready()
+        .keeping_what_exists()
+        .rename_into_place()
+        .expect("a free name");
     assert_eq!(names(folder.path()), ["a.txt"]);
 }
 
@@ -257,7 +263,7 @@ fn gradient_sets() {
             .chain([("d.bval", "0 1000\n"), ("d.bvec", vector)]);
         let files = files.map(|(name, text)| atomic::prepare_text(&at(name), text));
         let files: Result<Vec<_>, _> = files.collect();
-        atomic::put_together(files.expect("prepared")).expect("put");
+        atomic::rename_together(files.expect("prepared")).expect("put");
     };
     let look = |when: &str| {
         let read = gradients::read(&files, &grid, 2).expect("whole");
@@ -325,7 +331,7 @@ fn newer_file() {
     let put = || {
         let files = ["d.bval", "d.bvec"].map(|name| atomic::prepare_text(&at(name), "new"));
         let files: Result<Vec<_>, _> = files.into_iter().collect();
-        atomic::put_together(files.expect("prepared"))
+        atomic::rename_together(files.expect("prepared"))
     };
     for fails in ["d.bval", "d.bvec"] {
         let watcher: Watcher = Arc::new(move |operation, path: &Path| {
@@ -361,7 +367,7 @@ fn two_tables() {
     let put = |folder: &Path, text: &str| {
         let files = ["d.bval", "d.bvec"].map(|name| atomic::prepare_text(&folder.join(name), text));
         let files: Result<Vec<_>, _> = files.into_iter().collect();
-        atomic::put_together(files.expect("prepared")).expect("put");
+        atomic::rename_together(files.expect("prepared")).expect("put");
     };
     put(folder.path(), "old");
     let (place, second) = (folder.path().to_owned(), Arc::new(Mutex::new(None)));
@@ -422,7 +428,7 @@ fn links() {
     );
     // Not a regular file, and not an empty one either.
     let _socket = std::os::unix::net::UnixListener::bind(at("s.tck")).expect("bound");
-    let error = io::open_told(&at("s.tck"), &io::Reading::default(), &Control::new());
+    let error = io::open_with_reading(&at("s.tck"), &io::Reading::default(), &Control::new());
     let message = sentence(&error.expect_err("no file"));
     assert!(
         message.contains("; write what it gives into a file"),

@@ -474,7 +474,7 @@ fn transfer_points() {
     while let Some((more, _)) = full.with_point(0.5, 0.5) {
         full = more;
     }
-    assert_eq!(full.points().len(), Transfer::MOST);
+    assert_eq!(full.points().len(), Transfer::MAX_POINTS);
     while let Some(fewer) = full.without(0) {
         full = fewer;
     }

@@ -7,7 +7,7 @@ use crate::support::{Random, test};
 use arcuate::compute::Control;
 use arcuate::data::{AffineSource, Grid, Tractogram, Volume};
 use arcuate::io::affine::{Affine, fsl_from_voxel, read, save_flirt, save_itk};
-use arcuate::io::{AffineReading, Error, Opened, Reading, nifti, open_told, trx};
+use arcuate::io::{AffineReading, Error, Opened, Reading, nifti, open_with_reading, trx};
 use glam::{DAffine3, DMat3, DVec3};
 use libtest_mimic::Trial;
 use std::path::{Path, PathBuf};
@@ -290,14 +290,16 @@ fn opened() {
             affine: Some(Box::new(affine)),
             ..Reading::default()
         };
-        let Opened::Volume(found, _) = open_told(&image, &reported, &control).unwrap() else {
+        let Opened::Volume(found, _) = open_with_reading(&image, &reported, &control).unwrap()
+        else {
             panic!("no image")
         };
         assert_eq!(found.values, volume.values);
         // A header holds single-precision numbers.
         let requested = by * grid.world_from_voxel;
         assert!(apart(found.grid.world_from_voxel, requested) < 1e-3);
-        let Opened::Tractogram(found, _) = open_told(&tracks, &reported, &control).unwrap() else {
+        let Opened::Tractogram(found, _) = open_with_reading(&tracks, &reported, &control).unwrap()
+        else {
             panic!("no streamlines")
         };
         for (found, point) in found.points.iter().zip(&points) {

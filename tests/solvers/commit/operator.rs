@@ -272,7 +272,7 @@ fn foreign() {
     let segments = numbered.segments.iter_mut();
     segments.for_each(|s| number(&mut s.direction));
     numbered.peaks.iter_mut().for_each(number);
-    let operator = Operator::foreign(&numbered, table);
+    let operator = Operator::with_imported_table(&numbered, table);
     assert_eq!((operator.shape().atoms, operator.rank()), (4, 3));
     let errors = errors(&operator, &dictionary, &responses, &samples, &mut random);
     assert!(errors.iter().all(|e| *e < 5e-6), "{errors:?}");

@@ -191,7 +191,7 @@ fn real(path: PathBuf) {
     let io::Opened::Volume(scan, _) = io::open(&path, &control).unwrap() else {
         panic!("an image");
     };
-    let files = io::gradients::find_beside(&path).unwrap();
+    let files = io::gradients::find_companion(&path).unwrap();
     let table = io::gradients::read(&files, &scan.grid, scan.frames).unwrap();
     let (mask, _) = io::mask(&path.with_file_name("brain_mask.nii.gz"), &scan.grid).unwrap();
     let fit = tensor_fit::fit(

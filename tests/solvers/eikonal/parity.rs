@@ -128,8 +128,8 @@ fn pathways(cuda: Backend) {
         let second = fields.remove(1);
         Pathway::new(fields.remove(0), second).unwrap()
     });
-    assert!((cpu.least / gpu.least - 1.0).abs() < 1e-4);
-    assert!((cpu.joined_from - gpu.joined_from).abs() < 1e-4);
+    assert!((cpu.min_cost / gpu.min_cost - 1.0).abs() < 1e-4);
+    assert!((cpu.joining_epsilon - gpu.joining_epsilon).abs() < 1e-4);
     let [a, b] = [cpu.minimal().unwrap(), gpu.minimal().unwrap()];
     assert!((a.total_mm() / b.total_mm() - 1.0).abs() < 0.02);
 }

@@ -54,8 +54,8 @@ fn drawn() {
                 let within = voxel.map(|v| v % edge);
                 let at = within[0] + edge * (within[1] + edge * within[2]);
                 let found = match pages.table[x + nx * (y + ny * z)] {
-                    BrickImage::OUTSIDE => -image.most,
-                    BrickImage::INSIDE => image.most,
+                    BrickImage::OUTSIDE => -image.clamp,
+                    BrickImage::INSIDE => image.clamp,
                     page => pages.values[page as usize * image.page() + at],
                 };
                 assert_eq!(found, field.value(voxel), "{voxel:?}");

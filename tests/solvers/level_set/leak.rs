@@ -259,9 +259,9 @@ fn again() {
     let mut alarm = LeakDetector::new(cisterns(0), Contact::default());
     for step in 1..=1200 {
         alarm.record(cisterns(step));
-        if step % 50 == 0 && alarm.wants_look() {
+        if step % 50 == 0 && alarm.needs_contact() {
             let background = 500 * u64::from(step == 1200);
-            alarm.look(Contact {
+            alarm.record_contact(Contact {
                 background,
                 border: 0,
             });
@@ -280,7 +280,7 @@ fn cut() {
             alarm.record(cisterns(step));
         }
         let left = |step: u64| cisterns(step) * 99 / 100;
-        alarm.edited(left(edited), false, Contact::default());
+        alarm.record_sphere(left(edited), false, Contact::default());
         let mut step = edited;
         while alarm.suspects().is_none() {
             step += 1;
@@ -296,7 +296,7 @@ fn cut() {
     let mut alarm = LeakDetector::new(cisterns(0), Contact::default());
     (1..=850).for_each(|step| alarm.record(cisterns(step)));
     let left = |step: u64| cisterns(step) / 4;
-    alarm.edited(left(850), false, Contact::default());
+    alarm.record_sphere(left(850), false, Contact::default());
     for step in 851..=1000 {
         alarm.record(left(step));
         assert!(
@@ -325,13 +325,13 @@ fn changes() {
             alarm.record(volume(step));
             // On the way to the structure the user moves sliders.
             if step < 300 && step % 7 == 0 {
-                alarm.steered();
+                alarm.record_change();
             }
             assert_eq!(alarm.leak(), None, "{structure} {step}");
         }
         // It rests there. A slider moves and the volume grows by a half, then another and it doubles.
         let stands = volume(1999);
-        alarm.steered();
+        alarm.record_change();
         let grown =
             |n: u64, times: f64| stands + ((times * stands as f64) as u64).min(n * stands / 20);
         for n in 1..300 {
@@ -339,25 +339,25 @@ fn changes() {
             assert_eq!(alarm.leak(), None, "{structure} {n}");
         }
         let before = 1999 + 299;
-        alarm.steered();
+        alarm.record_change();
         for n in 1..45 {
             alarm.record(grown(10, 0.5) + n * stands / 10);
             // During the leak the slider keeps moving.
             if n == 5 && alarm.leak().is_none() {
-                alarm.steered();
+                alarm.record_change();
             }
         }
         let leak = alarm.leak().expect("a leak");
         assert_eq!((leak.from, leak.cause), (before, Cause::Change));
         // With a narrower range the surface withdraws, which is no other leak.
-        alarm.steered();
+        alarm.record_change();
         for n in (1..40).rev() {
             alarm.record(grown(10, 0.5) + n * stands / 10);
             assert_eq!(alarm.leak(), None, "{structure} {n}");
         }
         // An added sphere is a new seed.
         let now = grown(10, 0.5) + stands / 10;
-        alarm.edited(now + 100, true, Contact::default());
+        alarm.record_sphere(now + 100, true, Contact::default());
         for n in 0..200 {
             alarm.record(now + 100 + n * now / 60);
             assert_eq!(alarm.leak(), None, "{structure} {n}");
@@ -368,7 +368,7 @@ fn changes() {
     for _ in 0..400 {
         alarm.record(510);
     }
-    alarm.steered();
+    alarm.record_change();
     for n in 1..200 {
         alarm.record(510 + 100 * n);
     }
@@ -383,12 +383,12 @@ fn changes() {
     ] {
         let mut alarm = new(1000);
         growth[1..].iter().for_each(|n| alarm.record(*n));
-        assert!(alarm.wants_look());
-        alarm.look(contact);
+        assert!(alarm.needs_contact());
+        alarm.record_contact(contact);
         assert_eq!(alarm.leak().map(|l| l.cause), cause);
         let mut alarm = LeakDetector::new(1000, touches(60, 30));
         growth[1..].iter().for_each(|n| alarm.record(*n));
-        alarm.look(contact);
+        alarm.record_contact(contact);
         assert_eq!(alarm.leak(), None, "{contact:?}");
     }
 }
@@ -402,7 +402,7 @@ fn leak_of(inside: impl Fn(u64) -> u64, changes: &[u64]) -> Leak {
             return leak;
         }
         if changes.contains(&step) {
-            alarm.steered();
+            alarm.record_change();
         }
     }
     panic!("no leak");
@@ -464,9 +464,9 @@ fn contact_from(
     for step in 1..3000 {
         // From the seed to the structure within a hundred steps.
         alarm.record(inside(step).min(seed + 80 * step));
-        if step % every == 0 && alarm.wants_look() {
+        if step % every == 0 && alarm.needs_contact() {
             let background = 4 * step.saturating_sub(grows + after);
-            alarm.look(Contact {
+            alarm.record_contact(Contact {
                 background,
                 border: 0,
             });
@@ -478,7 +478,7 @@ fn contact_from(
             return leak;
         }
         if steps.contains(&step) {
-            alarm.steered();
+            alarm.record_change();
         }
     }
     panic!("no leak");
@@ -525,12 +525,12 @@ fn contacts() {
         for step in 1..=150u64 {
             alarm.record(1_000 + 100 * step);
             if change == Some(step) {
-                alarm.steered();
+                alarm.record_change();
             }
             if step % 50 == 0 {
-                assert!(alarm.wants_look());
+                assert!(alarm.needs_contact());
                 let background = if step > 120 { 200 } else { 0 };
-                alarm.look(Contact {
+                alarm.record_contact(Contact {
                     background,
                     border: 0,
                 });

@@ -143,7 +143,7 @@ fn bundles() {
                  ε {EPSILON:?}, joined from {:.3}; path in the bundle {stored:.3}; {:.1} % of streamlines reach the target",
                 bundle.name,
                 truth.count(),
-                pathway.joined_from,
+                pathway.joining_epsilon,
                 100.0 * reached
             );
             fractions.push(reached);
@@ -158,8 +158,8 @@ fn bundles() {
                 let prepared = Prepared::new(metric, near, &backend, &control).unwrap();
                 let mut fields = solve(&prepared, &sources, &PARAMS, &backend, &control).unwrap();
                 let second = fields.remove(1);
-                let least = Pathway::new(fields.remove(0), second).unwrap().least;
-                let share = pathway.least / least;
+                let least = Pathway::new(fields.remove(0), second).unwrap().min_cost;
+                let share = pathway.min_cost / least;
                 println!("E* of steps to neighbours alone: {least:.3}, times {share:.3}");
                 assert!((0.93..1.001).contains(&share), "{share}");
             }

@@ -84,7 +84,7 @@ fn reopened(volume: &Volume, layout: TensorLayout) -> Volume {
         tensors: Some(layout),
         ..Reading::default()
     };
-    match io::open_told(&path, &reported, &Control::new()) {
+    match io::open_with_reading(&path, &reported, &Control::new()) {
         Ok(Opened::Volume(volume, _)) => volume,
         other => panic!("{other:?}"),
     }

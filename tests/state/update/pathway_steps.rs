@@ -178,7 +178,7 @@ fn joined() {
         );
     }
     let window = looking();
-    let percent = percent_joined(live(&window).pathway.joined_from);
+    let percent = percent_joined(live(&window).pathway.joining_epsilon);
     let reported = format!(
         "joined from ε = {}",
         format::with_unit(&format::fixed(percent, 1), "%")

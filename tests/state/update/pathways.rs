@@ -202,7 +202,7 @@ fn width() {
     }
     // The reported size equals that of the written mask.
     let found = live(&window);
-    let from = found.pathway.joined_from;
+    let from = found.pathway.joining_epsilon;
     let apart = (from > 0.01).then_some(0.5 * from);
     for epsilon in [from + 0.003, from + 0.05, 0.61, 0.97]
         .into_iter()
@@ -369,7 +369,10 @@ fn region() {
 
 fn swapped() {
     let mut window = looking();
-    let (least, before) = (live(&window).pathway.least, PathwayKey::of(live(&window)));
+    let (least, before) = (
+        live(&window).pathway.min_cost,
+        PathwayKey::of(live(&window)),
+    );
     let names = |window: &Window| -> Vec<(Role, String)> {
         let regions = window.state.document.regions.iter();
         regions.map(|r| (r.role, r.name.clone())).collect()
@@ -384,7 +387,7 @@ fn swapped() {
     assert_eq!(live(&window).pathway.fields[0].source.name, "Seed");
     let reported = |(role, name): &(Role, String)| name.starts_with(role.name());
     assert!(names(&window).iter().all(reported), "{:?}", names(&window));
-    let after = live(&window).pathway.least;
+    let after = live(&window).pathway.min_cost;
     assert!((after / least - 1.0).abs() < 1e-3, "{least} {after}");
     window.act(Action::Undo);
     assert_eq!(names(&window), named);

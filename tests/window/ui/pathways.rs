@@ -88,7 +88,7 @@ fn solves(window: &Window) -> usize {
 /// ε_h in percent, rounded up to a tenth.
 fn percent_joined(state: &State) -> f64 {
     let live = state.final_pathway().expect("a pathway");
-    (live.pathway.joined_from * 1000.0).ceil() / 10.0
+    (live.pathway.joining_epsilon * 1000.0).ceil() / 10.0
 }
 
 fn percent(value: f64) -> String {
@@ -168,10 +168,12 @@ fn not_joined() {
     window.get_by_label(note);
     // The status line shows the same number.
     let live = window.state().state.final_pathway().expect("a pathway");
-    assert!(from >= live.pathway.joined_from * 100.0);
+    assert!(from >= live.pathway.joining_epsilon * 100.0);
     // Where no width joins them another remedy is offered, and none that does not help.
     let live = window.state_mut().state.session.pathways.live.value_mut();
-    Arc::make_mut(live.expect("a pathway")).pathway.joined_from = 1.3;
+    Arc::make_mut(live.expect("a pathway"))
+        .pathway
+        .joining_epsilon = 1.3;
     window.run();
     let most = format::with_unit("100", "%");
     let note = format!("Not joined at any width up to {most}");
@@ -212,7 +214,7 @@ fn table() {
     ] {
         window.get_by_label(&reported);
     }
-    let volume = match kept.epsilon < found.pathway.joined_from {
+    let volume = match kept.epsilon < found.pathway.joining_epsilon {
         true => "Volume, ends not joined ",
         false => "Volume that joins the ends ",
     };

@@ -3,7 +3,7 @@
 use super::sample::{Hands, POINT_MM, add_sphere, near, state};
 use crate::support::{Random, test};
 use arcuate::data::{Role, Shape};
-use arcuate::solvers::tractogram::pick::Wanted;
+use arcuate::solvers::tractogram::pick::PickQuery;
 use arcuate::state::regions::region_radius_mm;
 use arcuate::state::track::jobs::streamlines::TrackStreamlines;
 use arcuate::state::{
@@ -577,7 +577,7 @@ fn outlines() {
                 Action::Bundle(BundleAction::Pick { target, .. }) => Some(target),
                 _ => None,
             });
-            let Some(Wanted::Within(outline)) = target else {
+            let Some(PickQuery::Within(outline)) = target else {
                 panic!("{pane:?} {fast}: {target:?}");
             };
             assert!(outline.len() >= 4, "{pane:?} {fast}: {outline:?}");

@@ -30,7 +30,7 @@ impl<T: DeviceRepr + bytemuck::Pod + Send + Sync> Element for T {}
 /// Memory left free for the driver and the window.
 const RESERVE: u64 = 64 << 20;
 /// The compute capability for which the PTX is built.
-const LEAST_CAPABILITY: (i32, i32) = (7, 0);
+const MIN_CAPABILITY: (i32, i32) = (7, 0);
 
 /// The kernels of a file, once they are loaded on the card.
 type Loaded = Arc<Mutex<Option<Arc<CudaModule>>>>;
@@ -77,7 +77,7 @@ impl Device {
         })?;
         let name = library::name(context.cu_device()).map_err(opening)?;
         let capability = context.compute_capability().map_err(opening)?;
-        if capability < LEAST_CAPABILITY {
+        if capability < MIN_CAPABILITY {
             return Err(Error::OldDevice { name, capability });
         }
         let total = context.total_mem().map_err(opening)? as u64;

@@ -11,7 +11,7 @@ use cudarc::driver::{CudaContext, DriverError, result};
 use std::ffi::c_int;
 
 /// 1000 × major + 10 × minor: the version required by `cuda-12020` in Cargo.toml and by the PTX.
-const LEAST_VERSION: c_int = 12020;
+const MIN_VERSION: c_int = 12020;
 
 /// Functions called before the version is known, and the newest ones called afterwards; a driver of that version has
 /// all of them, another library of the same name does not.
@@ -65,7 +65,7 @@ pub fn device_count() -> Result<usize, Error> {
     if requested == CUresult::CUDA_ERROR_STUB_LIBRARY {
         return Err(Error::NoDriver);
     }
-    if version < LEAST_VERSION {
+    if version < MIN_VERSION {
         return Err(Error::OldDriver { version });
     }
     let count = CudaContext::device_count().map_err(|error| match error.0 {

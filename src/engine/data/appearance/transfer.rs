@@ -39,13 +39,13 @@ pub enum Colours {
 }
 
 /// The largest opacity, which transmits e⁻⁹·² of the light.
-const MOST_OPAQUE: f32 = 0.9999;
+const MAX_OPACITY: f32 = 0.9999;
 /// Size of the table that the shader reads, as in shaders/volume.wgsl.
 pub const TABLE: usize = 1024;
 
 impl Transfer {
     pub const FEWEST: usize = 2;
-    pub const MOST: usize = 12;
+    pub const MAX_POINTS: usize = 12;
 
     /// Sorts and clamps the points; too few points, or NaN in all of them, become a ramp.
     pub fn new(points: &[(f32, f32)], colours: Colours) -> Self {
@@ -53,7 +53,7 @@ impl Transfer {
         let clamped = |p: &(f32, f32)| (p.0.clamp(0.0, 1.0), p.1.clamp(0.0, 1.0));
         let mut points: Vec<_> = points.iter().filter(valid).map(clamped).collect();
         points.sort_by(|a, b| a.0.total_cmp(&b.0));
-        points.truncate(Self::MOST);
+        points.truncate(Self::MAX_POINTS);
         if points.len() < Self::FEWEST {
             points = vec![(0.0, 0.0), (1.0, 0.3)];
         }
@@ -106,16 +106,16 @@ impl Transfer {
     /// Values outside the window are moved to its end, and the range has a small minimum width. Positions up to
     /// `ground`, the background of a scan, stay transparent unless the middle is one of them.
     pub fn around(&self, middle: f32, half: f32, ground: Option<f32>) -> Self {
-        const LEAST: f32 = 0.01;
+        const MIN_WIDTH: f32 = 0.01;
         const OPACITY: f32 = 0.6;
         let middle = middle.clamp(0.0, 1.0);
-        let half = half.max(LEAST);
+        let half = half.max(MIN_WIDTH);
         let ramp = 0.5 * half;
-        let ground = ground.filter(|g| middle > g + LEAST);
+        let ground = ground.filter(|g| middle > g + MIN_WIDTH);
         let ground = ground.unwrap_or(f32::NEG_INFINITY);
         let points = [
             ((middle - half - ramp).max(ground), 0.0),
-            ((middle - half).max(ground + LEAST), OPACITY),
+            ((middle - half).max(ground + MIN_WIDTH), OPACITY),
             (middle + half, OPACITY),
             (middle + half + ramp, 0.0),
         ];
@@ -183,7 +183,7 @@ impl Transfer {
 
     /// With one more point, and its index; `None` if there is no room for another.
     pub fn with_point(&self, share: f32, opacity: f32) -> Option<(Self, usize)> {
-        if self.points.len() >= Self::MOST || !(share.is_finite() && opacity.is_finite()) {
+        if self.points.len() >= Self::MAX_POINTS || !(share.is_finite() && opacity.is_finite()) {
             return None;
         }
         let share = share.clamp(0.0, 1.0);
@@ -222,7 +222,7 @@ impl Transfer {
     pub fn table(&self, reference_mm: f32) -> Vec<[f32; 4]> {
         let reference_mm = f64::from(reference_mm.max(1e-6));
         let at = |share: f64| {
-            let opacity = f64::from(self.opacity(share as f32).min(MOST_OPAQUE));
+            let opacity = f64::from(self.opacity(share as f32).min(MAX_OPACITY));
             let extinction = -(-opacity).ln_1p() / reference_mm;
             let [r, g, b] = self.colour(share as f32).map(|c| f64::from(c) / 255.0);
             [r, g, b, 1.0].map(|c| c * extinction)

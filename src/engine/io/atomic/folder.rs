@@ -2,7 +2,9 @@
 
 use super::super::{Error, disk, ending};
 use super::temporary::TemporaryFolder;
-use super::{Stop, Unlike, check_file, followed, no_folder, replaces, sync_folder, was_written};
+use super::{
+    Stop, VerifyFailure, check_file, followed, no_folder, replaces, sync_folder, was_written,
+};
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
@@ -10,7 +12,7 @@ use std::path::{Path, PathBuf};
 /// is one and `may_replace` permits it. Whatever fails, the name holds the old folder or the complete new one. Only
 /// where the disk cannot exchange two names can a power cut between two renames leave neither; both then exist under
 /// temporary names.
-pub fn write_folder_verified<E: Into<Unlike>>(
+pub fn write_folder_verified<E: Into<VerifyFailure>>(
     path: &Path,
     write: impl FnOnce(&Path) -> Result<(), Stop>,
     verify: impl FnOnce(&Path) -> Result<(), E>,
@@ -24,7 +26,8 @@ pub fn write_folder_verified<E: Into<Unlike>>(
         Stop::Io(e) => failed(&e),
         Stop::Error(e) => e,
     })?;
-    let read = |e: std::io::Error| Unlike::Differs(super::super::error::plain(&e)).error(path);
+    let read =
+        |e: std::io::Error| VerifyFailure::Differs(super::super::error::plain(&e)).error(path);
     disk::reads_back(&temporary.path).map_err(read)?;
     verify(&temporary.path).map_err(|e| e.into().error(path))?;
     let _whole = ending::undivided();
@@ -48,7 +51,7 @@ pub fn write_folder_verified<E: Into<Unlike>>(
                         break;
                     }
                     None => {
-                        aside(&temporary.path, &target).map_err(|e| failed(&e))?;
+                        replace_by_renames(&temporary.path, &target).map_err(|e| failed(&e))?;
                         break;
                     }
                 }
@@ -61,7 +64,7 @@ pub fn write_folder_verified<E: Into<Unlike>>(
 }
 
 /// Replaces a folder where two names cannot be exchanged.
-fn aside(new: &Path, target: &Path) -> std::io::Result<()> {
+fn replace_by_renames(new: &Path, target: &Path) -> std::io::Result<()> {
     // The old folder is renamed to this one, then removed with it.
     let aside = TemporaryFolder::adjacent_to_undivided(target)?;
     disk::rename(target, &aside.path)?;

@@ -76,7 +76,7 @@ impl Temporary {
         };
         let create = |path: &Path| disk::File::create_new(path, old.unwrap_or(new));
         let (temporary, file) = Self::adjacent_to(target, create)?;
-        sweep(target);
+        remove_stale(target);
         if let Some(old) = old
             && disk::mode_of(&file.inner().metadata()?) != Some(old)
         {
@@ -182,7 +182,7 @@ pub(super) fn folder_of(file: &Path) -> &Path {
 /// Removes temporary files that killed processes left next to a file and that have not been written to for a day.
 /// Folders stay, because one of them may hold what a power cut was about to replace. Files that cannot be removed, or
 /// are not ours, stay as well.
-fn sweep(adjacent: &Path) {
+fn remove_stale(adjacent: &Path) {
     static DONE: Mutex<BTreeSet<PathBuf>> = Mutex::new(BTreeSet::new());
     let folder = folder_of(adjacent);
     // Once per folder, which may contain very many files.
@@ -197,7 +197,7 @@ fn sweep(adjacent: &Path) {
     };
     for entry in entries
         .flatten()
-        .filter(|e| is_left(&e.file_name().to_string_lossy()))
+        .filter(|e| is_temporary_name(&e.file_name().to_string_lossy()))
     {
         let old = |m: &disk::Metadata| {
             let age = m.modified().ok().and_then(|at| at.elapsed().ok());
@@ -210,7 +210,7 @@ fn sweep(adjacent: &Path) {
 }
 
 /// Whether a name was made by [`temporary_name`].
-fn is_left(name: &str) -> bool {
+fn is_temporary_name(name: &str) -> bool {
     let numbers = name
         .strip_prefix(".arcuate-")
         .and_then(|n| n.strip_suffix(".tmp"));

@@ -8,11 +8,11 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 /// Largest number of bytes of a name that go into its second name; names may have 255.
-const MOST_BYTES: usize = 235;
+const MAX_BYTES: usize = 235;
 
 /// On disks without links, the first file of a set is copied while the set is renamed; copying a larger file would
 /// take too long, and if the process is killed, a half-replaced set with such a file is not recognised.
-const MOST_COPIED: u64 = 256 << 20;
+const MAX_COPIED: u64 = 256 << 20;
 
 /// Renaming a set takes milliseconds: a program that locks the folder for longer is doing something else.
 const PATIENCE: Duration = Duration::from_secs(5);
@@ -37,7 +37,7 @@ fn newer_name(file: &Path) -> PathBuf {
 fn second_name(file: &Path, ending: &str) -> PathBuf {
     let name = file.file_name().unwrap_or_default().to_string_lossy();
     // The files of a set differ at the end of their names.
-    let start = name.len().saturating_sub(MOST_BYTES);
+    let start = name.len().saturating_sub(MAX_BYTES);
     let start = (start..).find(|i| name.is_char_boundary(*i)).unwrap_or(0);
     file.with_file_name(format!(".{}.{ending}", &name[start..]))
 }
@@ -46,11 +46,11 @@ fn second_name(file: &Path, ending: &str) -> PathBuf {
 /// still the old one. `first` is the first file of the set.
 pub fn before(first: &Path, file: &Path) -> Option<PathBuf> {
     let old = previous_name(file);
-    (old.is_file() && is_half(first) && !is_same(file, &old)).then_some(old)
+    (old.is_file() && is_half_replaced(first) && !is_same(file, &old)).then_some(old)
 }
 
 /// The sentence about files whose earlier versions were read through [`before`].
-pub fn says_before(files: &[&Path]) -> String {
+pub fn previous_files_note(files: &[&Path]) -> String {
     let names = |of: &dyn Fn(&Path) -> PathBuf| {
         let named = files.iter().map(|file| {
             let name = of(file).file_name().unwrap_or_default().to_owned();
@@ -76,7 +76,7 @@ pub fn says_before(files: &[&Path]) -> String {
 }
 
 /// Whether a set has some new files and some old ones: the first is replaced last.
-fn is_half(first: &Path) -> bool {
+fn is_half_replaced(first: &Path) -> bool {
     is_same(first, &first_name(first))
 }
 
@@ -104,7 +104,7 @@ fn have_the_same_bytes(one: &Path, other: &Path) -> std::io::Result<bool> {
 
 /// Prevents other processes from renaming a set in the same folder while this value lives; otherwise the names of two
 /// sets could mix. `None` if the disk has no locks, or another program keeps the folder locked.
-fn alone(files: &[Ready]) -> Option<disk::File> {
+fn lock_folder(files: &[Ready]) -> Option<disk::File> {
     let [first, _, ..] = files else { return None };
     let folder = disk::File::open(folder_of(&first.target)).ok()?;
     let since = Instant::now();
@@ -132,7 +132,7 @@ impl Old {
     /// stay: they are the old files.
     fn keep(files: &[Ready]) -> Result<Self, Error> {
         let targets: Vec<PathBuf> = files.iter().map(|file| file.target.clone()).collect();
-        let is_half = targets.first().is_some_and(|first| is_half(first));
+        let is_half = targets.first().is_some_and(|first| is_half_replaced(first));
         let mut old = Self {
             targets,
             given: Vec::new(),
@@ -140,7 +140,7 @@ impl Old {
         match old.give(files, is_half) {
             Ok(()) => Ok(old),
             Err((file, error)) => {
-                old.take_back();
+                old.restore_all();
                 Err(Error::writing(&file.path, &error))
             }
         }
@@ -182,7 +182,7 @@ impl Old {
             disk::link_or_copy(&file.target, &name).map_err(|e| (file, e))?;
         }
         if is_needed && !is_half && is_replaced(&first) {
-            let is_small = disk::metadata(&first.target).is_ok_and(|m| m.len() <= MOST_COPIED);
+            let is_small = disk::metadata(&first.target).is_ok_and(|m| m.len() <= MAX_COPIED);
             let link = match is_small {
                 true => disk::link_or_copy,
                 false => disk::link,
@@ -199,7 +199,7 @@ impl Old {
 
     /// Restores the set and the second names. The second name of the first file is removed first: without it the
     /// others are ignored.
-    fn take_back(&self) {
+    fn restore_all(&self) {
         for name in self.given.iter().rev() {
             let _ = remove(name);
         }
@@ -249,8 +249,8 @@ fn remove(file: &Path) -> std::io::Result<()> {
 /// Renames files that belong together: all of them or none, whatever fails. The first is the file to which the others
 /// belong, and is renamed last: a process killed in between leaves the old set, whose replaced files [`before`]
 /// finds.
-pub fn put_together(files: Vec<Ready>) -> Result<(), Error> {
-    let _alone = alone(&files);
+pub fn rename_together(files: Vec<Ready>) -> Result<(), Error> {
+    let _alone = lock_folder(&files);
     let _whole = ending::undivided();
     let old = Old::keep(&files)?;
     let paths: Vec<PathBuf> = files.iter().map(|file| file.path.clone()).collect();
@@ -260,7 +260,7 @@ pub fn put_together(files: Vec<Ready>) -> Result<(), Error> {
             let failed = replaced.filter(|target| old.restore(target).is_err());
             // The first error is the one to report; files that cannot be restored keep their second names.
             if failed.count() == 0 {
-                old.take_back();
+                old.restore_all();
             }
             return Err(error);
         }

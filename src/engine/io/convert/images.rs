@@ -60,7 +60,7 @@ pub fn plan(
                 losses.extend(stored.meaning.rest.move_away());
             }
             // NRRD has no slope and intercept.
-            let (whole, loss) = stored.worked_out();
+            let (whole, loss) = stored.with_scaling_applied();
             stored = whole;
             losses.extend(loss);
             losses.extend(nrrd::losses(&stored));
@@ -80,8 +80,8 @@ pub fn plan(
         }
     }
     let mut notes = info.remarks();
-    let files = gradients::find_beside(input).filter(|_| gradients.is_some());
-    let before = files.as_ref().and_then(gradients::says_before);
+    let files = gradients::find_companion(input).filter(|_| gradients.is_some());
+    let before = files.as_ref().and_then(gradients::previous_files_note);
     notes.extend(before.map(Remark::from));
     if gradients.is_none() && stored.frames > 1 {
         notes.extend(foreign_table(input, output).map(Remark::from));
@@ -170,7 +170,7 @@ fn in_nifti(mut stored: Stored, moved: Option<Arc<Grid>>) -> (Stored, Vec<String
         losses.extend(stored.meaning.rest.move_away());
     }
     if !nifti::holds_scaling(&stored) {
-        let (whole, loss) = stored.worked_out();
+        let (whole, loss) = stored.with_scaling_applied();
         stored = whole;
         losses.extend(loss);
     }
@@ -184,7 +184,7 @@ fn table(input: &Path, stored: &Stored) -> (Option<Rows>, Vec<String>) {
     match gradients::rows_of(input, stored.frames) {
         Ok(Some(rows)) => (Some(rows), Vec::new()),
         Ok(None) => {
-            let half = gradients::alone_beside(input).filter(|_| stored.frames > 1);
+            let half = gradients::unpaired_table(input).filter(|_| stored.frames > 1);
             (None, half.map_or(Vec::new(), |why| says(&why)))
         }
         Err(error) => (None, says(&error.to_string())),
@@ -193,7 +193,7 @@ fn table(input: &Path, stored: &Stored) -> (Option<Rows>, Vec<String>) {
 
 /// Whether the FSL pair next to the output is the one from which the input's gradients were read.
 fn shares_table(input: &Path, output: &Path) -> bool {
-    let Some(TableFiles::Fsl { bval, bvec }) = gradients::find_beside(input) else {
+    let Some(TableFiles::Fsl { bval, bvec }) = gradients::find_companion(input) else {
         return false;
     };
     let [b, v] = fsl_names(output);
@@ -269,7 +269,7 @@ impl Image {
             files.push(label_table::prepare_of(output, labels)?);
         }
         control.check()?;
-        atomic::put_together(files)?;
+        atomic::rename_together(files)?;
         let values = self.stored.pixel.name();
         let volumes = counted(self.stored.frames, "volume");
         let what = match (self.stored.frames, &self.gradients) {

@@ -6,9 +6,9 @@ use crate::data::statistics::upper_median;
 use glam::DVec3;
 
 /// Largest b-value of a scanner, with a margin above published ones, s/mm².
-const MOST: f64 = 2e5;
+const MAX_B: f64 = 2e5;
 /// Scans of people stay below this, s/mm²; a larger value suggests another unit, or a scan of ex vivo tissue.
-const MOST_IN_PEOPLE: f64 = 2e4;
+const MAX_B_IN_VIVO: f64 = 2e4;
 /// Largest ratio of a table's maximum to its typical b-value for which the maximum determines the unit: a single
 /// wrong number must not change all others.
 const SPREAD: f64 = 100.0;
@@ -19,12 +19,12 @@ const DIVIDED: [(f64, f64, f64, &str); 2] = [
     (3e8, 5e10, 1e6, "are read as s/m²"),
 ];
 /// Largest b-value of a table in ms/µm², and the largest of its unweighted volumes.
-const MOST_MS_PER_UM2: f64 = 20.0;
+const MAX_MS_PER_UM2: f64 = 20.0;
 const B0_MS_PER_UM2: f64 = 0.05;
 /// Whole numbers above this are b-values of volumes that count as b = 0: 5 or 10 s/mm².
 const WHOLE_MS_PER_UM2: f64 = 4.0;
 /// Number of directions that a tensor requires.
-const LEAST: usize = 6;
+const MIN_DIRECTIONS: usize = 6;
 
 /// The b-values in s/mm², with a sentence if they were in another unit. The error describes values that fit no unit.
 pub fn in_s_per_mm2(b: Vec<f64>, vectors: &[DVec3]) -> Result<(Vec<f64>, Option<String>), String> {
@@ -36,11 +36,11 @@ pub fn in_s_per_mm2(b: Vec<f64>, vectors: &[DVec3]) -> Result<(Vec<f64>, Option<
         let b: Vec<f64> = b.into_iter().map(|b| b * 1e3).collect();
         return Ok((b, Some(unit_note(most, most * 1e3, "are read as ms/µm²"))));
     }
-    if most <= MOST {
-        let high = most > MOST_IN_PEOPLE;
+    if most <= MAX_B {
+        let high = most > MAX_B_IN_VIVO;
         let note = high.then(|| {
             format!(
-                "The b-values reach {most} s/mm², more than the {MOST_IN_PEOPLE} that scans of people stay below; \
+                "The b-values reach {most} s/mm², more than the {MAX_B_IN_VIVO} that scans of people stay below; \
                  check the unit of the table"
             )
         });
@@ -89,12 +89,12 @@ fn is_ms_per_um2(b: &[f64], vectors: &[DVec3], most: f64) -> bool {
     let broken = weighted().any(|(b, _)| b.fract() != 0.0);
     let unweighted = b.iter().any(|b| *b <= B0_MS_PER_UM2);
     unweighted
-        && directed.count() >= LEAST
-        && most <= MOST_MS_PER_UM2
+        && directed.count() >= MIN_DIRECTIONS
+        && most <= MAX_MS_PER_UM2
         && (broken || most <= WHOLE_MS_PER_UM2)
 }
 
 /// The expected b-values, as text for an error.
 pub fn expected() -> String {
-    format!("s/mm², {MOST} at most; write the table in s/mm²")
+    format!("s/mm², {MAX_B} at most; write the table in s/mm²")
 }

@@ -204,7 +204,7 @@ impl Header {
         let found = source.read(&mut bytes[..BYTES_1])?;
         let path = source.path().to_owned();
         if found < BYTES_1 {
-            return Err(Error::foreign(
+            return Err(Error::other_format(
                 &path,
                 format!("{}, which is not a NIfTI file", counted(found, "byte")),
                 &format!("at least a header of {BYTES_1} bytes"),

@@ -41,14 +41,14 @@ pub fn read_grid(path: &Path, control: &Control) -> Result<Grid, Error> {
 }
 
 /// A file whose header has been read and whose stream is at the first voxel.
-struct Begun {
+struct OpenedImage {
     source: Source,
     header: Header,
     grid: Grid,
     info: SpaceInfo,
 }
 
-fn begin(path: &Path, control: &Control) -> Result<Begun, Error> {
+fn begin(path: &Path, control: &Control) -> Result<OpenedImage, Error> {
     let (mut source, header) = open_header(path, control)?;
     let (grid, info) = space::grid(source.path(), &header)?;
     let end = header.vox_offset + header.data_bytes();
@@ -59,7 +59,7 @@ fn begin(path: &Path, control: &Control) -> Result<Begun, Error> {
         source.prove(end)?;
         source.skip(header.vox_offset)?;
     }
-    Ok(Begun {
+    Ok(OpenedImage {
         source,
         header,
         grid,
@@ -67,7 +67,7 @@ fn begin(path: &Path, control: &Control) -> Result<Begun, Error> {
     })
 }
 
-impl Begun {
+impl OpenedImage {
     /// Reads the data after the voxels of a compressed file and warns about it.
     fn end(&mut self) -> Result<(), Error> {
         let behind = match self.source.known_bytes() {
@@ -95,7 +95,7 @@ pub fn read(path: &Path, control: &Control) -> Result<(Volume, SpaceInfo), Error
     };
     let values = voxels(&mut file.source, &file.header, kind)?;
     file.end()?;
-    let Begun {
+    let OpenedImage {
         header,
         grid,
         mut info,
@@ -114,7 +114,7 @@ pub fn read(path: &Path, control: &Control) -> Result<(Volume, SpaceInfo), Error
 /// Reads a series of volumes and keeps the first one; `None` for any other image.
 pub(super) fn overview(path: &Path, control: &Control) -> Result<Option<Overview>, Error> {
     let mut file = begin(path, control)?;
-    let Begun { source, header, .. } = &mut file;
+    let OpenedImage { source, header, .. } = &mut file;
     if header.frames < 2 || header.voxel_type.is_colour() {
         return Ok(None);
     }
@@ -149,7 +149,7 @@ pub(super) fn overview(path: &Path, control: &Control) -> Result<Option<Overview
         done += count;
     }
     file.end()?;
-    let Begun {
+    let OpenedImage {
         header, grid, info, ..
     } = file;
     Ok(Some(Overview {
@@ -171,7 +171,7 @@ pub(super) fn stored(path: &Path, control: &Control) -> Result<(Stored, SpaceInf
     let word = pixel.word_bytes();
     let bytes = super::voxels::bytes(&mut file.source, word, big_endian, text, before)?;
     file.end()?;
-    let Begun {
+    let OpenedImage {
         header, grid, info, ..
     } = file;
     let stored = Stored {

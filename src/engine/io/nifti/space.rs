@@ -131,7 +131,7 @@ pub(super) fn grid(path: &Path, header: &Header) -> Result<(Grid, SpaceInfo), Er
     let space_code = i16::try_from(code).ok().filter(|c| *c > 0).unwrap_or(1);
     let grid = grid.with_space_code(space_code);
     let other = disagreement(header, &grid, mm);
-    let disagree = other.as_ref().map(|other| grid.apart_mm(other));
+    let disagree = other.as_ref().map(|other| grid.separation_mm(other));
     if let (Some(d), Some(other)) = (disagree, &other) {
         let handed = |g: &Grid| g.world_from_voxel.matrix3.determinant() > 0.0;
         let mirrored = match handed(&grid) == handed(other) {
@@ -252,7 +252,7 @@ fn disagreement(header: &Header, grid: &Grid, mm: f64) -> Option<Grid> {
     let other = DAffine3::from_scale(DVec3::splat(mm)) * qform(header).ok()?;
     let other = Grid::new(header.shape, other, AffineSource::Qform)?;
     let least = DISAGREE_VOXELS * grid.spacing().min_element();
-    (grid.apart_mm(&other) > least).then_some(other)
+    (grid.separation_mm(&other) > least).then_some(other)
 }
 
 fn space_name(code: i32) -> &'static str {

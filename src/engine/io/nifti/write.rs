@@ -167,7 +167,7 @@ fn save(
     description: &str,
     control: &Control,
 ) -> Result<(), Error> {
-    prepare(path, grid, frames, voxels, description, control)?.put()
+    prepare(path, grid, frames, voxels, description, control)?.rename_into_place()
 }
 
 fn prepare(
@@ -435,7 +435,7 @@ fn verify(
     frames: usize,
     voxels: &Voxels<'_>,
     control: &Control,
-) -> Result<(), atomic::Unlike> {
+) -> Result<(), atomic::VerifyFailure> {
     if let Voxels::Stored(stored) = voxels {
         let (found, _) = super::stored(written, &control.silent())?;
         same_space(&found.grid, found.frames, grid, frames)?;
@@ -497,7 +497,7 @@ fn same_space(
     found_frames: usize,
     grid: &Grid,
     frames: usize,
-) -> Result<(), atomic::Unlike> {
+) -> Result<(), atomic::VerifyFailure> {
     if found.shape != grid.shape || found_frames != frames {
         return Err("its sizes differ".to_owned().into());
     }

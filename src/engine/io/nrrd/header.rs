@@ -12,7 +12,7 @@ const HEADER_LIMIT: usize = 1 << 20;
 /// Largest number of lines of another format before the samples.
 const LINES_LIMIT: usize = 1 << 16;
 /// Largest number of axes in the format.
-const MOST_AXES: usize = 16;
+const MAX_AXES: usize = 16;
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Encoding {
@@ -60,7 +60,7 @@ impl Header {
         let magic = lines.next().unwrap_or_default();
         if !magic.starts_with("NRRD000") {
             let found = "a file that does not start with “NRRD000”";
-            return Err(Error::foreign(path, found, "an NRRD file"));
+            return Err(Error::other_format(path, found, "an NRRD file"));
         }
         let (mut fields, mut pairs) = (Vec::new(), Vec::new());
         for line in lines {
@@ -112,7 +112,7 @@ impl Header {
         };
         let sizes: Vec<usize> = fields.numbers("sizes")?;
         let stated: Vec<usize> = fields.numbers("dimension")?;
-        if stated != [sizes.len()] || sizes.len() > MOST_AXES || sizes.contains(&0) {
+        if stated != [sizes.len()] || sizes.len() > MAX_AXES || sizes.contains(&0) {
             return Err(wrong(
                 format!("{stated:?} dimensions of the sizes {sizes:?}"),
                 "one size from 1 for each dimension",

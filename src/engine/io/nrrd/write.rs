@@ -2,7 +2,7 @@
 
 use super::gradients;
 use crate::compute::Control;
-use crate::io::atomic::{self, Ready, Unlike};
+use crate::io::atomic::{self, Ready, VerifyFailure};
 use crate::io::gradients::Rows;
 use crate::io::numbers::Type;
 use crate::io::stored::{Pixel, Stored};
@@ -93,7 +93,7 @@ fn verify(
     stored: &Stored,
     gradients: bool,
     control: &Control,
-) -> Result<(), Unlike> {
+) -> Result<(), VerifyFailure> {
     let (found, _) = super::stored(written, &control.silent())?;
     let near = 1e-9 * found.grid.spacing().max_element();
     let same = found.grid.is_written_as(&stored.grid, near.max(1e-9))

@@ -135,14 +135,14 @@ fn by_sample(
 }
 
 /// Compares a recomputed result with the one in a session.
-pub enum Again<'a> {
+pub enum Recomputed<'a> {
     Curves(&'a Tractogram),
     /// u₁ + u₂ of a pathway, voxel by voxel of its mask, or a density map.
     Values(&'a [f32]),
     Tensors(&'a TensorField),
 }
 
-impl Again<'_> {
+impl Recomputed<'_> {
     pub fn sum(&self, of: &str) -> Sum {
         match self {
             Self::Curves(tractogram) => Sum::of_tractogram(of, tractogram),
@@ -152,9 +152,9 @@ impl Again<'_> {
     }
 }
 
-pub fn compare(expected: &Sum, again: &Again) -> (Match, Sum) {
+pub fn compare(expected: &Sum, again: &Recomputed) -> (Match, Sum) {
     match again {
-        Again::Curves(tractogram) => {
+        Recomputed::Curves(tractogram) => {
             let found = Sum::of_tractogram(&expected.of, tractogram);
             let seeds = tractogram.per_streamline.get("seed");
             let of = |name: f32| {
@@ -172,13 +172,13 @@ pub fn compare(expected: &Sum, again: &Again) -> (Match, Sum) {
             };
             (by_sample(expected, &found, of, near), found)
         }
-        Again::Values(values) => {
+        Recomputed::Values(values) => {
             let found = Sum::of_values(&expected.of, values);
             let of = |name: f32| Some(vec![name, *values.get(name as usize)?]);
             let near = |a: &[f32], b: &[f32]| (a[1] - b[1]).abs() <= VALUE_SHARE * a[1].abs();
             (by_sample(expected, &found, of, near), found)
         }
-        Again::Tensors(field) => {
+        Recomputed::Tensors(field) => {
             let found = Sum::of_tensors(&expected.of, field);
             let of = |name: f32| {
                 let tensor = field.tensors.get(name as usize)?;

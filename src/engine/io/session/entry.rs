@@ -65,7 +65,7 @@ impl Change {
     /// `it`: the subject if the file itself differs.
     fn clause_about(&self, it: &str) -> String {
         let name = self.companion.as_deref();
-        let it = name.map_or_else(|| it.to_owned(), beside_it);
+        let it = name.map_or_else(|| it.to_owned(), companion_subject);
         match self.what {
             Difference::Unknown => format!(
                 "{it} could not be read when the session was saved, so the session cannot tell whether it has changed"
@@ -129,7 +129,7 @@ impl Missing {
             Self::Folder => format!("{it} is a folder now, and was a file"),
             Self::Denied => format!("{it} may not be read"),
             Self::Unreadable(why) => format!("{it} cannot be read ({why})"),
-            Self::Companion(name, why) => why.sentence(&beside_it(name)),
+            Self::Companion(name, why) => why.sentence(&companion_subject(name)),
             Self::Rejected(change) => change.to_string(),
         }
     }
@@ -145,7 +145,7 @@ impl fmt::Display for Missing {
 const IT: &str = "It";
 
 /// The subject of a sentence about a companion file.
-fn beside_it(name: &str) -> String {
+fn companion_subject(name: &str) -> String {
     format!("{name} beside it")
 }
 
@@ -192,7 +192,7 @@ fn size_and_age(path: &Path) -> Option<(u64, u64)> {
 
 /// Existing files that are read together with this one; gradients only for a scan.
 pub fn companions(path: &Path, scan: bool) -> Vec<PathBuf> {
-    let table = gradients::find_beside(path).filter(|_| scan);
+    let table = gradients::find_companion(path).filter(|_| scan);
     let table = table.map_or(Vec::new(), |t| t.paths());
     let halves = [("hdr", "img"), ("img", "hdr")].into_iter();
     let halves = halves.filter(|(one, _)| super::super::extension(path) == *one);
@@ -365,11 +365,11 @@ pub fn look_for(entry: &Entry, folders: &[PathBuf], control: &Control) -> Option
         return same_name.next();
     }
     // Study folders may contain thousands of files.
-    const MOST: usize = 2_000;
+    const MAX_FILES: usize = 2_000;
     let all = folders
         .iter()
         .filter_map(|f| super::super::names_in(f).ok());
-    let all = all.flatten().take(MOST);
+    let all = all.flatten().take(MAX_FILES);
     let same_size = all.filter(|p| of_size(p) && p.is_file());
     let mut same =
         same_size.filter(|p| checksum::of_file(p, control).is_ok_and(|sum| sum == entry.sha256));

@@ -7,13 +7,15 @@ mod masks;
 mod numbers;
 mod store;
 
-pub use compare::{Again, Match, compare};
+pub use compare::{Match, Recomputed, compare};
 pub use entry::{
     Change, Difference, Entry, Missing, Stamp, Standing, check, companions, describe, look_for,
 };
 pub use masks::PackedMask;
 pub use numbers::PackedNumbers;
-pub use store::{STORED_AT_MOST_BYTES, folder_of, is_stored_name, restore, store, sweep};
+pub use store::{
+    STORED_AT_MOST_BYTES, folder_of, is_stored_name, remove_unreferenced, restore, store,
+};
 
 use super::source::plain_file;
 use super::{Error, atomic, checksum};
@@ -29,11 +31,11 @@ pub const EXTENSION: &str = "arcuate";
 pub const VERSION: u64 = 1;
 
 /// No session is longer; hundreds of painted regions take a few megabytes.
-const MOST_BYTES: u64 = 64 << 20;
+const MAX_BYTES: u64 = 64 << 20;
 /// Largest number of bytes of packed numbers; the other contents need room, too.
-pub const MOST_NUMBERS: usize = 40 << 20;
+pub const MAX_NUMBERS: usize = 40 << 20;
 /// Largest number of values in a session: in memory, each takes up to a hundred bytes.
-const MOST_VALUES: usize = 2_000_000;
+const MAX_VALUES: usize = 2_000_000;
 
 /// A result of a solver.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
@@ -86,7 +88,7 @@ pub fn read(path: &Path) -> Result<SessionFile, Error> {
 /// Parses the text of a session file. `path` is used in error sentences.
 pub fn parse(path: &Path, text: &str) -> Result<SessionFile, Error> {
     const EXPECTED: &str = "a session as Arcuate saves it";
-    if values_in(text) > MOST_VALUES {
+    if values_in(text) > MAX_VALUES {
         return Err(Error::malformed(
             path,
             "more values than any session holds",
@@ -116,15 +118,15 @@ pub fn parse(path: &Path, text: &str) -> Result<SessionFile, Error> {
 fn text(path: &Path) -> Result<String, Error> {
     let failed = |e: std::io::Error| Error::reading(path, &e);
     let metadata = plain_file(path, "a session file")?;
-    if metadata.len() > MOST_BYTES {
+    if metadata.len() > MAX_BYTES {
         let found = format!("{} MB", metadata.len() >> 20);
-        let expected = format!("a session, which has at most {}", MOST_BYTES >> 20);
+        let expected = format!("a session, which has at most {}", MAX_BYTES >> 20);
         return Err(Error::malformed(path, found, expected));
     }
     let mut bytes = Vec::new();
     let file = super::disk::File::open(path).map_err(failed)?;
     // It may grow meanwhile.
-    file.take(MOST_BYTES)
+    file.take(MAX_BYTES)
         .read_to_end(&mut bytes)
         .map_err(failed)?;
     String::from_utf8(bytes)

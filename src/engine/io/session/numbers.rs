@@ -21,7 +21,7 @@ pub struct PackedNumbers {
 }
 
 /// No number of streamlines or voxels is larger.
-const MOST: usize = 1 << 30;
+const MAX_COUNT: usize = 1 << 30;
 
 impl PackedNumbers {
     pub fn pack(values: &[f32]) -> Self {
@@ -47,7 +47,7 @@ impl PackedNumbers {
 
     /// Peak memory of unpacking: twice the bytes of the numbers.
     pub fn room_bytes(&self) -> u64 {
-        match self.bytes.is_empty() || self.count > MOST {
+        match self.bytes.is_empty() || self.count > MAX_COUNT {
             true => 0,
             false => 8 * self.count as u64,
         }
@@ -58,7 +58,7 @@ impl PackedNumbers {
         if self.bytes.is_empty() && self.count > 0 {
             return Err("they were too many for the session".to_owned());
         }
-        if self.count > MOST {
+        if self.count > MAX_COUNT {
             return Err("there are more than any tractogram has".to_owned());
         }
         let bytes = STANDARD.decode(&self.bytes);

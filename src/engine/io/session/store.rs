@@ -66,7 +66,7 @@ pub fn is_stored_name(name: &str) -> bool {
 }
 
 /// Removes files to which no session of this name refers any more.
-pub fn sweep(session: &Path, names: &[String]) {
+pub fn remove_unreferenced(session: &Path, names: &[String]) {
     let folder = folder_of(session);
     let kept = |name: &str| names.iter().any(|n| n.rsplit('/').next() == Some(name));
     for path in names_in(&folder).unwrap_or_default() {

@@ -57,7 +57,7 @@ impl Header {
         };
         if !bytes.starts_with(b"TRACK") {
             let found = "a file that does not start with “TRACK”";
-            return Err(Error::foreign(path, found, "a TRK file"));
+            return Err(Error::other_format(path, found, "a TRK file"));
         }
         let four = |at: usize| [bytes[at], bytes[at + 1], bytes[at + 2], bytes[at + 3]];
         let size = HEADER_BYTES as i32;

@@ -12,10 +12,10 @@ mod write;
 pub(super) use write::renamed;
 pub use write::save;
 
-use super::atomic::Unlike;
+use super::Error;
+use super::atomic::VerifyFailure;
 use super::file_bytes::FileBytes;
-use super::streamlines::{FibreInfo, free_name};
-use super::{Error, streamlines};
+use super::streamlines::{self, FibreInfo, free_name};
 use crate::compute::Control;
 use crate::data::text::{agreed, counted};
 use crate::data::tractogram::column_name;
@@ -189,7 +189,7 @@ fn records(
     while at < body.len() {
         if header.count > 0 && records.len() == header.count as usize {
             let behind = body.len() - at;
-            info.miss(format!(
+            info.warn_unread(format!(
                 "The file continues for {} after its streamlines, which {} not used",
                 counted(behind, "byte"),
                 agreed(behind, "was", "were")
@@ -388,7 +388,7 @@ fn verify(
     tractogram: &Tractogram,
     grid: &Grid,
     control: &Control,
-) -> Result<(), Unlike> {
+) -> Result<(), VerifyFailure> {
     let (found, _) = read(written, &control.silent())?;
     streamlines::difference(&found, tractogram, tolerance_mm(tractogram, grid))?;
     Ok(control.check()?)

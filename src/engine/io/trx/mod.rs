@@ -6,7 +6,7 @@
 //!
 //! Memory: at most four times the file (a byte becomes a float32; a one-byte index takes eight bytes while it is
 //! checked), for deflated members four times their unpacked size, which is limited to a hundred times the file; and
-//! the memory of up to `MOST_LISTS` arrays of values.
+//! the memory of up to `MAX_LISTS` arrays of values.
 
 mod store;
 mod write;
@@ -15,7 +15,7 @@ pub(super) use write::renamed;
 pub use write::{means_folder, save};
 
 use super::numbers::Type;
-use super::streamlines::{FibreInfo, MOST_LISTS, free_name};
+use super::streamlines::{FibreInfo, MAX_LISTS, free_name};
 use super::text::counted;
 use super::{Error, Expected, disk, json};
 use crate::compute::Control;
@@ -328,7 +328,7 @@ impl<'a> Arrays<'a> {
             "dps" => {
                 let longer = self.bytes(name, self.lines.saturating_add(1));
                 let columns = if longer == Some(part.length) {
-                    info.miss(format!(
+                    info.warn_unread(format!(
                         "{} has one value more than there are streamlines; the last was not used",
                         part.name
                     ));
@@ -352,7 +352,7 @@ impl<'a> Arrays<'a> {
                     Ok(())
                 }
                 None => {
-                    info.miss(format!(
+                    info.warn_unread(format!(
                         "{} is not part of a TRX; it was not used",
                         part.name
                     ));
@@ -447,11 +447,11 @@ impl<'a> Arrays<'a> {
     ) -> Result<Vec<Vec<f32>>, Error> {
         self.check(part, name, count)?;
         self.lists = self.lists.saturating_add(name.columns);
-        if self.lists > MOST_LISTS {
+        if self.lists > MAX_LISTS {
             return Err(self.wrong(
                 format!("{} numbers for each value of {}", name.columns, part.name),
                 (
-                    format!("at most {MOST_LISTS} for all values together"),
+                    format!("at most {MAX_LISTS} for all values together"),
                     "leave some out",
                 ),
             ));
@@ -528,7 +528,7 @@ impl<'a> Arrays<'a> {
             return Ok((points, offsets));
         }
         let behind = points.len() - used;
-        info.miss(format!(
+        info.warn_unread(format!(
             "{} at the end {} to no streamline; {} not used",
             counted(behind, "point"),
             agreed(behind, "belongs", "belong"),

@@ -2,7 +2,7 @@
 
 use super::super::file_bytes::{self, FileBytes};
 use super::super::numbers::Type;
-use super::super::source::{Source, most_unpacked, too_expanded};
+use super::super::source::{Source, max_unpacked_bytes, too_expanded};
 use super::super::{Error, disk};
 use crate::compute::Control;
 use crate::data::Shared;
@@ -15,7 +15,7 @@ use zip::result::ZipError;
 use zip::{CompressionMethod, ZipArchive};
 
 /// More arrays than the groups of a connectome with 128 regions: each requires a search in the archive's directory.
-const MOST_ARRAYS: usize = 1 << 14;
+const MAX_ARRAYS: usize = 1 << 14;
 
 /// Depth of nested folders examined: `dpg/group/value.float32` needs two.
 const DEEPEST: usize = 3;
@@ -123,7 +123,7 @@ fn folder(
         if metadata.is_dir() && depth > 1 {
             folder(&path, &format!("{name}/"), depth - 1, control, parts)?;
         } else if metadata.is_file() && is_array(&name) {
-            if parts.len() == MOST_ARRAYS {
+            if parts.len() == MAX_ARRAYS {
                 return Err(too_many(&path));
             }
             let bytes = FileBytes::open(&path, control)?.shared();
@@ -137,7 +137,7 @@ fn folder(
 fn too_many(path: &Path) -> Error {
     Error::malformed(
         path,
-        format!("more than {MOST_ARRAYS} arrays"),
+        format!("more than {MAX_ARRAYS} arrays"),
         ("at most that many", "keep fewer groups and values"),
     )
 }
@@ -174,7 +174,7 @@ fn archive(
         }
         other => unread(other),
     })?;
-    if archive.len() > MOST_ARRAYS {
+    if archive.len() > MAX_ARRAYS {
         return Err(too_many(path));
     }
     let mut parts = Vec::new();
@@ -222,7 +222,7 @@ fn archive(
             }
             CompressionMethod::Deflated => {
                 unpacked = unpacked.saturating_add(size);
-                if unpacked > most_unpacked(length) {
+                if unpacked > max_unpacked_bytes(length) {
                     return Err(too_expanded(path));
                 }
                 let entry = archive.by_index(index).map_err(unread)?;

@@ -140,7 +140,7 @@ fn verify(
     written: &Path,
     tractogram: &Tractogram,
     control: &Control,
-) -> Result<(), atomic::Unlike> {
+) -> Result<(), atomic::VerifyFailure> {
     let (found, _) = read(written, &control.silent())?;
     difference(&found, tractogram, 0.0)?;
     let names = Names::new(tractogram);

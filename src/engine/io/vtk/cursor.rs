@@ -82,8 +82,8 @@ impl<'a> Cursor<'a> {
         self.failed.take().unwrap_or(wrong)
     }
 
-    pub fn foreign(&mut self, found: &str, expected: &str) -> Error {
-        let foreign = Error::foreign(self.path, found, expected);
+    pub fn other_format(&mut self, found: &str, expected: &str) -> Error {
+        let foreign = Error::other_format(self.path, found, expected);
         self.failed.take().unwrap_or(foreign)
     }
 

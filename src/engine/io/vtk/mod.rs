@@ -2,7 +2,7 @@
 //! Lines are lists of point indices, since version 5.1 as offsets and connectivity.
 //!
 //! Memory: at most sixteen times the file (a number of two letters becomes eight bytes), and for lines that share
-//! points a hundred times; plus the memory of up to `MOST_LISTS` arrays of values.
+//! points a hundred times; plus the memory of up to `MAX_LISTS` arrays of values.
 
 mod cursor;
 mod write;
@@ -42,7 +42,7 @@ fn parse(cursor: &mut Cursor, info: &mut FibreInfo) -> Result<Polydata, Error> {
     let first = cursor.line();
     let Some(version) = first.strip_prefix("# vtk DataFile Version") else {
         let found = "a file that does not start with “# vtk DataFile Version”";
-        return Err(cursor.foreign(found, "a legacy VTK file"));
+        return Err(cursor.other_format(found, "a legacy VTK file"));
     };
     info.add("version", version.trim());
     let title = cursor.line();

@@ -41,7 +41,7 @@ pub fn save(
     atomic::write_verified(
         path,
         |file| write(file, tractogram, command, control),
-        |written| -> Result<(), atomic::Unlike> {
+        |written| -> Result<(), atomic::VerifyFailure> {
             let (found, _) = read(written, None, &control.silent())?;
             difference(&found, tractogram, 0.0)?;
             same_values(&found.per_point, &tractogram.per_point)?;

@@ -3,8 +3,8 @@
 
 use super::super::Error;
 use super::super::numbers::Type;
-use super::super::polydata::words_as;
-use super::super::source::{CHUNK_BYTES, Source, most_unpacked, too_expanded};
+use super::super::polydata::parsed_numbers;
+use super::super::source::{CHUNK_BYTES, Source, max_unpacked_bytes, too_expanded};
 use super::super::{file_bytes, length_of};
 use crate::compute::Control;
 use base64::Engine as _;
@@ -268,7 +268,7 @@ impl<'a> Unpacker<'a> {
             big_endian,
             length_bytes,
             zlib,
-            budget: most_unpacked(file_bytes as u64),
+            budget: max_unpacked_bytes(file_bytes as u64),
             plain: file_bytes as u64,
         })
     }
@@ -359,7 +359,7 @@ impl<'a> Unpacker<'a> {
         };
         let mut bytes = Vec::new();
         // Two characters, a digit and a blank, become as many bytes as the type has.
-        for value in words_as::<f64>(text) {
+        for value in parsed_numbers::<f64>(text) {
             let value = value.ok_or_else(wrong)?;
             let put: &[u8] = match number {
                 Type::F32 => &(value as f32).to_le_bytes(),

@@ -2,7 +2,7 @@
 //! each optionally compressed with zlib.
 //!
 //! Memory: at most sixteen times the file, for compressed arrays sixteen times their unpacked size, which is limited
-//! to a hundred times the file; plus the memory of up to `MOST_LISTS` arrays of values.
+//! to a hundred times the file; plus the memory of up to `MAX_LISTS` arrays of values.
 
 mod arrays;
 mod write;
@@ -199,7 +199,7 @@ fn parse(path: &Path, file: Text, control: &Control) -> Result<Polydata, Error> 
     let Some(unpacker) = unpacker.filter(|_| polydata) else {
         let found = "no <VTKFile type=\"PolyData\">";
         let expected = "VTK XML polydata, which is what lines are kept as";
-        return Err(Error::foreign(path, found, expected));
+        return Err(Error::other_format(path, found, expected));
     };
     if open > most_open {
         return Err(wrong(
@@ -219,7 +219,7 @@ fn parse(path: &Path, file: Text, control: &Control) -> Result<Polydata, Error> 
 
 /// Text as VTK writes it in XML: character codes.
 fn letters(text: &[u8]) -> String {
-    let codes = super::polydata::words_as::<u8>(text).map_while(|v| v);
+    let codes = super::polydata::parsed_numbers::<u8>(text).map_while(|v| v);
     codes.take_while(|&c| c != 0).map(char::from).collect()
 }
 

@@ -54,7 +54,7 @@ pub fn save(path: &Path, tractogram: &Tractogram, control: &Control) -> Result<(
             }
             Ok(file.write_all(b"\n  </AppendedData>\n</VTKFile>\n")?)
         },
-        |written| -> Result<(), atomic::Unlike> {
+        |written| -> Result<(), atomic::VerifyFailure> {
             let (found, _) = read(written, None, &control.silent())?;
             difference(&found, tractogram, 0.0)?;
             same_values(&found.per_point, &tractogram.per_point)?;

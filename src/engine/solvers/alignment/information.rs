@@ -7,11 +7,11 @@ use glam::{DAffine3, DVec3};
 use rayon::prelude::*;
 
 /// More samples do not improve the result.
-const MOST_SAMPLES: f64 = 60_000.0;
+const MAX_SAMPLES: f64 = 60_000.0;
 /// Samples per work item: items are summed in their order, whichever thread computes them.
 const PIECE: usize = 4096;
 /// If a smaller share of the samples lies inside both images, their histogram carries no information.
-const LEAST_OVERLAP: f64 = 0.25;
+const MIN_OVERLAP: f64 = 0.25;
 
 pub struct Joint<'a> {
     moving: &'a Level,
@@ -26,7 +26,7 @@ impl<'a> Joint<'a> {
         let edges = [0, 1, 2].map(|a| fixed.world_from_voxel.matrix3.col(a).length());
         let extent = DVec3::from_array([0, 1, 2].map(|a| edges[a] * fixed.shape[a] as f64));
         let volume = extent.element_product();
-        let spacing = spacing_mm.max((volume / MOST_SAMPLES).cbrt());
+        let spacing = spacing_mm.max((volume / MAX_SAMPLES).cbrt());
         let counts = (extent / spacing).ceil().max(DVec3::ONE);
         let [nx, ny, nz] = counts.to_array().map(|n| n as usize);
         let step = DVec3::from_array([0, 1, 2].map(|a| fixed.shape[a] as f64 / counts[a]));
@@ -77,7 +77,7 @@ impl<'a> Joint<'a> {
             joint.iter_mut().zip(piece).for_each(|(sum, n)| *sum += n);
         }
         let all: f64 = joint.iter().sum();
-        if all < LEAST_OVERLAP * self.samples.len() as f64 {
+        if all < MIN_OVERLAP * self.samples.len() as f64 {
             return 1.0;
         }
         let entropy = |counts: &mut dyn Iterator<Item = f64>| -> f64 {

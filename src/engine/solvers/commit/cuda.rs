@@ -35,7 +35,7 @@ use crate::solvers::Error;
 use all_reduce::Adder;
 use buffers::{Buffers, Finish};
 use cudarc::driver::{CudaSlice, LaunchConfig};
-use part::{Made, Part};
+use part::{Part, SlabInput};
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -122,7 +122,7 @@ impl MultiDeviceOperator {
         };
         let slabs = dictionary.slabs(places.len(), Load::voxel(load.samples));
         places.truncate(slabs.len());
-        let made = Made {
+        let made = SlabInput {
             dictionary,
             responses: used,
             mixing,
@@ -231,12 +231,12 @@ impl MultiDeviceOperator {
 }
 
 /// A part's share of host vectors, uploaded to its card.
-struct Sent {
+struct UploadedVectors {
     x: CudaSlice<f32>,
     y: CudaSlice<f32>,
 }
 
-impl Sent {
+impl UploadedVectors {
     /// Uploads one of the vectors; the other is empty.
     fn new(part: &Part, x: Option<&[f32]>, y: Option<&[f32]>) -> Result<Self, cuda::Error> {
         let device = part.device();
@@ -255,12 +255,20 @@ impl Sent {
 
 /// Operations on host vectors.
 impl MultiDeviceOperator {
-    fn sent(&self, x: Option<&[f32]>, y: Option<&[f32]>) -> Result<Vec<Sent>, cuda::Error> {
+    fn sent(
+        &self,
+        x: Option<&[f32]>,
+        y: Option<&[f32]>,
+    ) -> Result<Vec<UploadedVectors>, cuda::Error> {
         let each = self.parts.iter();
-        each.map(|part| Sent::new(part, x, y)).collect()
+        each.map(|part| UploadedVectors::new(part, x, y)).collect()
     }
 
-    fn product(&self, sent: &[Sent], out: &[Sent]) -> Result<(), cuda::Error> {
+    fn product(
+        &self,
+        sent: &[UploadedVectors],
+        out: &[UploadedVectors],
+    ) -> Result<(), cuda::Error> {
         let each = self.parts.iter().zip(sent.iter().zip(out));
         self.forward(each.map(|(part, (from, to))| {
             let device = part.device();
@@ -269,7 +277,11 @@ impl MultiDeviceOperator {
         }))
     }
 
-    fn transposed(&self, sent: &[Sent], out: &[Sent]) -> Result<(), cuda::Error> {
+    fn transposed(
+        &self,
+        sent: &[UploadedVectors],
+        out: &[UploadedVectors],
+    ) -> Result<(), cuda::Error> {
         let at = |i: usize, v: &CudaSlice<f32>| self.parts[i].device().address(v);
         let g: Vec<u64> = out.iter().enumerate().map(|(i, v)| at(i, &v.x)).collect();
         let r = sent.iter().enumerate().map(|(i, v)| [at(i, &v.y); 2]);

@@ -87,8 +87,8 @@ impl Model {
     /// Checks the parameters by themselves.
     pub fn check(&self) -> Result<(), Error> {
         /// The series of the signal underflows for thinner cylinders; axons are far thicker.
-        const LEAST_RADIUS_UM: f64 = 1e-3;
-        const LEAST_SHAPE: f64 = 0.01;
+        const MIN_RADIUS_UM: f64 = 1e-3;
+        const MIN_SHAPE: f64 = 0.01;
         let invalid = |sentence: String| Err(Error::Input(sentence));
         // No diffusivity in a head exceeds 0.01 mm²/s: a larger value is most likely in another unit.
         let valid = |d: f64| d > 0.0 && d <= 0.01;
@@ -119,23 +119,23 @@ impl Model {
             Intra::Cylinders { radii_um, .. } => {
                 if let Some(r) = radii_um
                     .iter()
-                    .find(|r| !(LEAST_RADIUS_UM..=50.0).contains(*r))
+                    .find(|r| !(MIN_RADIUS_UM..=50.0).contains(*r))
                 {
                     return invalid(format!(
-                        "A radius is {} µm, expected {LEAST_RADIUS_UM} to 50; axons have 0.2 to 5",
+                        "A radius is {} µm, expected {MIN_RADIUS_UM} to 50; axons have 0.2 to 5",
                         number(*r)
                     ));
                 }
             }
             Intra::GammaCylinders { radii, .. } => {
                 let odd = |g: &&Gamma| {
-                    let is_sound = g.shape >= LEAST_SHAPE && g.scale_um >= LEAST_RADIUS_UM;
+                    let is_sound = g.shape >= MIN_SHAPE && g.scale_um >= MIN_RADIUS_UM;
                     !(is_sound && g.shape * g.scale_um <= 50.0)
                 };
                 if let Some(g) = radii.iter().find(odd) {
                     return invalid(format!(
                         "A distribution of radii has shape {} and scale {} µm, expected a shape of at least \
-                         {LEAST_SHAPE}, a scale of at least {LEAST_RADIUS_UM} µm and a mean of at most 50 µm; \
+                         {MIN_SHAPE}, a scale of at least {MIN_RADIUS_UM} µm and a mean of at most 50 µm; \
                          axons have a mean of 0.2 to 5",
                         number(g.shape),
                         number(g.scale_um)

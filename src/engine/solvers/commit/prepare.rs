@@ -80,7 +80,7 @@ fn first(backend: &Backend) -> Option<usize> {
 }
 
 /// At least this share of the points must lie in the scan's box; otherwise they belong to another space.
-const LEAST_INSIDE: f64 = 0.1;
+const MIN_INSIDE: f64 = 0.1;
 
 fn input<T>(sentence: impl Into<String>) -> Result<T, Error> {
     Err(Error::Input(sentence.into()))
@@ -109,7 +109,7 @@ impl Inputs<'_> {
             );
         }
         let inside = self.share_inside();
-        if inside < LEAST_INSIDE {
+        if inside < MIN_INSIDE {
             return input(format!(
                 "Only {:.0} % of the streamlines' points lie in the scan's box, expected nearly all: the \
                  two are in different spaces; align them first",
@@ -230,16 +230,16 @@ impl Inputs<'_> {
 }
 
 /// The measured values that are fitted.
-struct Explained {
+struct MeasuredValues {
     scan: Volume,
     samples: Samples,
     switches: Switches,
 }
 
 impl Inputs<'_> {
-    fn explained(&self, params: &Params, samples: Samples) -> Explained {
+    fn explained(&self, params: &Params, samples: Samples) -> MeasuredValues {
         if params.model.intra != Intra::Density {
-            return Explained {
+            return MeasuredValues {
                 scan: self.scan.clone(),
                 samples,
                 switches: params.switches,
@@ -247,7 +247,7 @@ impl Inputs<'_> {
         }
         // One number per voxel, which is not normalised.
         let derived = self.gradients.map(|_| anisotropic(self.scan, &samples));
-        Explained {
+        MeasuredValues {
             scan: derived.unwrap_or_else(|| self.scan.clone()),
             samples: Samples::single(),
             switches: Switches {
@@ -338,7 +338,7 @@ impl Prepared {
         let demand = inputs.demand(params, &samples, devices.map_or(&[], |d| d));
         demand.check(inputs.tractogram.len(), memory)?;
         memory::claim("The fit of weights", demand.bytes)?;
-        let Explained {
+        let MeasuredValues {
             scan,
             samples,
             switches,

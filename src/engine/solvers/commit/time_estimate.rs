@@ -2,7 +2,7 @@
 
 use super::cuda::Load;
 use super::model::Intra;
-use super::operator::{Counted, OperatorKind, Work};
+use super::operator::{OperatorKind, Work, WorkCounts};
 use super::parameters::Params;
 use super::prepare::{Inputs, MemoryDemand};
 use super::samples::Samples;
@@ -48,7 +48,7 @@ impl Inputs<'_> {
             Intra::Density => &Samples::single(),
             _ => samples,
         };
-        let n = Counted {
+        let n = WorkCounts {
             segments: demand.segments as f64,
             peaks: if model.extra.is_empty() {
                 0.0

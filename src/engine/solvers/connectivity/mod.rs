@@ -17,7 +17,7 @@ use rayon::prelude::*;
 
 const CHUNK: usize = 1024;
 /// A larger matrix would be unreadable, as a picture or a table.
-pub const MOST_NODES: usize = 4000;
+pub const MAX_NODES: usize = 4000;
 /// Marks an end without a label in `pairs`.
 pub const NOWHERE: u32 = u32::MAX;
 
@@ -74,9 +74,9 @@ pub fn connectome(
     control: &Control,
 ) -> Result<Connectome, Error> {
     let nodes: Vec<i64> = numbers.0.iter().map(|found| found.number).collect();
-    if nodes.len() > MOST_NODES || nodes.is_empty() {
+    if nodes.len() > MAX_NODES || nodes.is_empty() {
         return Err(Error::Input(format!(
-            "Found {}, expected 1 to {MOST_NODES}; choose a label map",
+            "Found {}, expected 1 to {MAX_NODES}; choose a label map",
             counted(nodes.len(), "label")
         )));
     }

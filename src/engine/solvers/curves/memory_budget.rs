@@ -111,7 +111,7 @@ impl<'a> MemoryBudget<'a> {
     }
 
     /// Returns an error if the points of this many more seeds would not fit in addition to what has been taken.
-    pub fn has(&self, seeds: u64, points: u64) -> Result<(), Error> {
+    pub fn check_points(&self, seeds: u64, points: u64) -> Result<(), Error> {
         let taken = self.taken.load(Ordering::Relaxed) + points * BYTES_PER_POINT;
         if taken > self.memory() {
             return Err(self.full(self.done.load(Ordering::Relaxed) + seeds));

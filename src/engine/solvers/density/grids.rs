@@ -17,7 +17,7 @@ pub enum DensityGrid {
 }
 
 /// Programs that count voxels with 32 bits could not read a larger map.
-const MOST_VOXELS: f64 = i32::MAX as f64;
+const MAX_VOXELS: f64 = i32::MAX as f64;
 
 impl DensityGrid {
     /// `bounds`: bounds of the streamlines, mm.
@@ -60,9 +60,9 @@ fn cubes(corner: DVec3, directions: DMat3, extent: DVec3, edge_mm: f64) -> Resul
     Voxels::check_edge(edge_mm)?;
     // A small margin keeps 10 mm at 20 voxels of 0.5 mm despite rounding.
     let counts = (extent / edge_mm - 1e-6).ceil().max(DVec3::ONE);
-    if !(counts.element_product() <= MOST_VOXELS) {
+    if !(counts.element_product() <= MAX_VOXELS) {
         return Err(Error::Input(format!(
-            "Voxels of {edge_mm} mm would be {:.1e} of them, expected at most {MOST_VOXELS:.1e}; choose \
+            "Voxels of {edge_mm} mm would be {:.1e} of them, expected at most {MAX_VOXELS:.1e}; choose \
              larger ones",
             counts.element_product()
         )));

@@ -18,7 +18,7 @@ const FAR: u32 = 1 << 27;
 /// Marks bricks that are not waiting.
 const QUIET: u32 = u32::MAX;
 /// Smallest number of bricks visited at a time.
-const LEAST_BATCH: usize = 16;
+const MIN_BATCH: usize = 16;
 
 /// Values by place for each source, infinity where no path leads; `look` is called after every batch of bricks.
 pub fn solve(
@@ -173,7 +173,7 @@ impl<'a> Front<'a> {
         }
         control.check()?;
         let mut now = std::mem::take(&mut self.list);
-        let count = (now.len() / self.schedule.one_in).max(LEAST_BATCH);
+        let count = (now.len() / self.schedule.one_in).max(MIN_BATCH);
         if count < now.len() {
             let key = |&b: &u32| self.keys[b as usize].load(Ordering::Relaxed);
             now.select_nth_unstable_by_key(count, key);
@@ -242,7 +242,7 @@ impl<'a> Front<'a> {
 }
 
 /// The result of a visit.
-struct Done {
+struct VisitResult {
     /// Bits of the smallest value that decreased.
     key: u32,
     /// Neighbours that can read a cell that decreased.
@@ -265,10 +265,10 @@ struct Visit<'a> {
 type Changed = [u16; TILE_ROWS];
 
 impl Kernel for Visit<'_> {
-    type Output = Done;
+    type Output = VisitResult;
 
     #[inline(always)]
-    fn run<const FMA: bool>(self) -> Done {
+    fn run<const FMA: bool>(self) -> VisitResult {
         let [ny, nz] = self.front.layout.brick;
         let [sy, sz] = self.front.layout.stride;
         let side = ny + 2;
@@ -313,7 +313,7 @@ impl Kernel for Visit<'_> {
                     slice: side * STRIDE,
                     at: first,
                 };
-                let after = self.least::<FMA>(index, &stencil, before, dirty, member);
+                let after = self.min_values::<FMA>(index, &stencil, before, dirty, member);
                 let cell = self.front.row_cell(self.brick, row.y, row.z);
                 let known = &self.known[index * LANES..][..LANES];
                 for lane in 0..LANES {
@@ -341,7 +341,7 @@ impl Kernel for Visit<'_> {
             old = new;
             member = self.front.local.uses_selling();
         }
-        let mut done = Done {
+        let mut done = VisitResult {
             key,
             toward: 0,
             rows: 0,
@@ -427,7 +427,7 @@ impl Visit<'_> {
 
     /// The smallest values of a row's voxels.
     #[inline(always)]
-    fn least<const F: bool>(
+    fn min_values<const F: bool>(
         &self,
         index: usize,
         stencil: &Stencil<'_>,

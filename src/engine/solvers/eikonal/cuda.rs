@@ -62,7 +62,7 @@ const _: () = assert!(size_of::<Job>() == 40);
 unsafe impl DeviceRepr for Job {}
 
 /// The data of a metric that stay on the card.
-struct OfMetric {
+struct MetricOnCard {
     headers: Arc<CudaSlice<u32>>,
     records: Arc<CudaSlice<f32>>,
     floors: Arc<CudaSlice<f32>>,
@@ -71,7 +71,7 @@ struct OfMetric {
     cell_of: Arc<CudaSlice<u32>>,
 }
 
-impl OfMetric {
+impl MetricOnCard {
     fn new(device: &Device, prepared: &Prepared, bricks: &Bricks) -> Result<Self, Error> {
         let id = prepared.id();
         let flat = |v: &[[u32; HEADER]]| -> Vec<u32> { v.as_flattened().to_vec() };
@@ -208,7 +208,7 @@ fn solve_all(
     // Two numbers per cell, its value and the value with which it last woke others, and one per place.
     let bytes = 4 * (fields * (2 * stride + places) + TURN * turns) as u64 + start.bytes();
     device.needs(metric_bytes + bytes, JOB, LESS)?;
-    let card = OfMetric::new(device, prepared, bricks)?;
+    let card = MetricOnCard::new(device, prepared, bricks)?;
     let job = Job {
         bricks: count as u32,
         fields: fields as u32,
@@ -295,7 +295,7 @@ struct Buffers {
 
 struct Run<'a> {
     device: &'a Device,
-    card: OfMetric,
+    card: MetricOnCard,
     job: Job,
     spread: CudaFunction,
     places: usize,

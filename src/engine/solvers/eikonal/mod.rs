@@ -51,10 +51,10 @@ pub const OUTSIDE: f32 = 3e30;
 /// Radius in voxels of the ball around a region that is filled from the local metric.
 pub const BALL_VOXELS: f64 = 3.0;
 /// √ of the ratio of W's eigenvalues in voxel axes beyond which nearly all of Selling's offsets are longer than
-/// [`MOST_OFFSET`].
+/// [`MAX_OFFSET`].
 pub const HYBRID_ANISOTROPY: f64 = 35.0;
 /// Longest offset along an axis, in voxels, that the hybrid keeps.
-pub const MOST_OFFSET: i32 = 12;
+pub const MAX_OFFSET: i32 = 12;
 /// The same for Selling's scheme alone, which must not drop any: the range of a byte.
 pub const FARTHEST_OFFSET: i32 = 127;
 

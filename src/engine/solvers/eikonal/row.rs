@@ -395,7 +395,7 @@ impl<const F: bool> Godunov<F> {
 #[inline(always)]
 pub fn selling<const F: bool>(values: [V<F>; 6], rho: [V<F>; 6], best: V<F>) -> V<F> {
     // Quadratic convergence from a start at most √6 times too large.
-    const MOST_STEPS: usize = 8;
+    const MAX_STEPS: usize = 8;
     let zero = Lanes::splat(0.0);
     let far = Lanes::splat(UNREACHED);
     let one = Lanes::splat(1.0);
@@ -415,7 +415,7 @@ pub fn selling<const F: bool>(values: [V<F>; 6], rho: [V<F>; 6], best: V<F>) -> 
         let alone = used[k] + one / rho[k].sqrt();
         t = alone.min(t);
     }
-    for _ in 0..MOST_STEPS {
+    for _ in 0..MAX_STEPS {
         let (mut slope, mut sum) = (zero, zero);
         for k in 0..6 {
             let d = (t - used[k]).max(zero);

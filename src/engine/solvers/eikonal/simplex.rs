@@ -14,12 +14,12 @@ pub struct Simplex {
     pub value: f64,
     /// Towards the source, in voxels; its length has no meaning.
     pub direction: DVec3,
-    corners: [(usize, f64); MOST_CORNERS],
+    corners: [(usize, f64); MAX_CORNERS],
     count: usize,
 }
 
 /// Corners in Selling's decomposition; a face of the others has three.
-const MOST_CORNERS: usize = 6;
+const MAX_CORNERS: usize = 6;
 
 impl Simplex {
     /// Places that are read, and their weights, which sum to 1.
@@ -182,7 +182,7 @@ fn least_face(field: &CostField, place: usize, faces: &[Face], square: f64) -> O
     let mut found = Simplex {
         value,
         direction: DVec3::ZERO,
-        corners: [(0, 0.0); MOST_CORNERS],
+        corners: [(0, 0.0); MAX_CORNERS],
         count: face.corners,
     };
     for (i, cell) in face.cells.into_iter().take(face.corners).enumerate() {
@@ -267,7 +267,7 @@ fn selling(field: &CostField, place: usize) -> Option<Simplex> {
         });
         ends.min_by(|a, b| a.1.2.total_cmp(&b.1.2))
     };
-    let mut all = [(0.0, (0, DVec3::ZERO, 0.0)); MOST_CORNERS];
+    let mut all = [(0.0, (0, DVec3::ZERO, 0.0)); MAX_CORNERS];
     let mut used = 0;
     for term in field.prepared.offsets(place).iter().filter_map(lower) {
         all[used] = term;
@@ -294,7 +294,7 @@ fn selling(field: &CostField, place: usize) -> Option<Simplex> {
     let mut found = Simplex {
         value: value + low,
         direction: DVec3::ZERO,
-        corners: [(0, 0.0); MOST_CORNERS],
+        corners: [(0, 0.0); MAX_CORNERS],
         count,
     };
     let mut total = 0.0;

@@ -1,6 +1,6 @@
 //! Selling's decomposition of W, once per metric.
 
-use super::{FARTHEST_OFFSET, HYBRID_ANISOTROPY, LocalSolver, MOST_OFFSET, Metric};
+use super::{FARTHEST_OFFSET, HYBRID_ANISOTROPY, LocalSolver, MAX_OFFSET, Metric};
 use crate::compute::{Cancelled, Control};
 use crate::solvers::metric::matrix;
 use crate::solvers::tensor_fit::eigen_symmetric;
@@ -72,7 +72,7 @@ fn terms(metric: &Metric, local: LocalSolver, place: usize) -> Vec<Offset> {
             if values[0] > HYBRID_ANISOTROPY * HYBRID_ANISOTROPY * values[2] {
                 return Vec::new();
             }
-            MOST_OFFSET
+            MAX_OFFSET
         }
         _ => FARTHEST_OFFSET,
     };
@@ -85,7 +85,7 @@ fn terms(metric: &Metric, local: LocalSolver, place: usize) -> Vec<Offset> {
         let ways = [1, -1].map(|sign| e.map(|c| i64::from(sign * c)));
         let open = ways.map(|way| metric.sees(voxel, way));
         let dearer = match local {
-            LocalSolver::Hybrid => dearer(metric, place, ways, open),
+            LocalSolver::Hybrid => cost_ratio(metric, place, ways, open),
             _ => 1.0,
         };
         (open[0] || open[1]).then(|| Offset {
@@ -101,7 +101,7 @@ fn terms(metric: &Metric, local: LocalSolver, place: usize) -> Vec<Offset> {
 /// open way, at least 1. The lower value of two schemes wins, and so does an error that makes it too low: a step of
 /// several voxels that starts within a bundle and leaves it would be charged as if the bundle continued. Where the
 /// metric is constant along the step nothing changes, and the ratio approaches 1 as voxels shrink.
-fn dearer(metric: &Metric, place: usize, ways: [[i64; 3]; 2], open: [bool; 2]) -> f64 {
+fn cost_ratio(metric: &Metric, place: usize, ways: [[i64; 3]; 2], open: [bool; 2]) -> f64 {
     let voxel = metric.voxel(place);
     let along = |way: [i64; 3]| {
         let d = DVec3::from_array(way.map(|c| c as f64));
@@ -129,13 +129,13 @@ pub fn decompose(w: [f64; 6]) -> [(f64, [i32; 3]); 6] {
         [2, 3, 0, 1],
     ];
     // Each reduction lowers Σ ⟨b, W b⟩; an anisotropy of 100 takes a few dozen.
-    const MOST_STEPS: usize = 1000;
+    const MAX_STEPS: usize = 1000;
     let matrix = matrix(&w);
     let scale = w[0] + w[3] + w[5];
     let mut base = [[-1, -1, -1], [1, 0, 0], [0, 1, 0], [0, 0, 1]];
     let product = |a: [i32; 3], b: [i32; 3]| real(a).dot(matrix * real(b));
     let mut quiet = 0;
-    for step in 0..MOST_STEPS {
+    for step in 0..MAX_STEPS {
         let [i, j, k, l] = PAIRS[step % 6];
         if product(base[i], base[j]) > 1e-12 * scale {
             let turned = base[i];

@@ -342,7 +342,7 @@ impl Parameters for SharpeningParts {
                 Kind::Number(Number {
                     decimals: 1,
                     soft: (1.0, SHARPEST),
-                    hard: Limits::above(0.0, Sharpening::MOST),
+                    hard: Limits::above(0.0, Sharpening::MAX_POWER),
                     ..Number::new(|p| Some(p.alpha), |p, v| p.alpha = v.unwrap_or(p.alpha))
                 }),
             )
@@ -356,7 +356,7 @@ impl Parameters for SharpeningParts {
                 Kind::Number(Number {
                     decimals: 0,
                     soft: (1.0, SHARPEST),
-                    hard: Limits::whole(1.0, Sharpening::MOST),
+                    hard: Limits::whole(1.0, Sharpening::MAX_POWER),
                     ..Number::new(
                         |p| Some(f64::from(p.power)),
                         |p, v| p.power = v.map_or(p.power, |v| v as u32),

@@ -139,7 +139,7 @@ impl Job<'_> {
         let size = size.div_ceil(directions);
         let chunks = count.div_ceil(size);
         let range = |i: usize| i * size..count.min((i + 1) * size);
-        let points = self.rules.most_points(self.params) * directions as u64;
+        let points = self.rules.max_points(self.params) * directions as u64;
         self.room.predict_memory(points, chunks, |i| {
             Ok(taken(&self.chunk(range(i), &follow)?))
         })?;

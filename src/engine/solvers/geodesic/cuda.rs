@@ -41,7 +41,7 @@ const FEWEST: usize = 3072;
 /// rays about 10 ms on a large card. Pausing must not depend on memory, because results depend on it to the byte.
 const SAMPLES_PER_LAUNCH: [u32; 2] = [8192, 512];
 /// Largest number of half rays per batch: their points are copied to the host before the next batch is followed.
-const MOST_HALVES: u64 = 1 << 17;
+const MAX_HALVES: u64 = 1 << 17;
 /// Consecutive rays per group; a sample of groups predicts the memory of all.
 const SAMPLE: usize = 256;
 const SAMPLES: usize = 8;
@@ -275,14 +275,14 @@ impl Job<'_> {
 
     /// Memory for the points of batches of at most this many rays, and the number of rays per batch.
     fn points(&self, device: &Device, rays: usize) -> Result<(usize, CudaSlice<f32>), Error> {
-        let capacity = self.rules.most_kept();
+        let capacity = self.rules.max_kept_points();
         let senses = self.senses() as u64;
         let bytes_a_ray =
             senses * (16 * capacity + size_of::<Summary>() as u64 + 4) + size_of::<Start>() as u64;
         let free = device.memory()?.0 / SHARE_FOR_POINTS;
         // Points are numbered with 32 bits.
         let numbered = u64::from(u32::MAX) / (senses * capacity + 1);
-        let batch = (MOST_HALVES / senses).min(free / bytes_a_ray).min(numbered);
+        let batch = (MAX_HALVES / senses).min(free / bytes_a_ray).min(numbered);
         let batch = batch.min(rays as u64);
         if batch == 0 {
             device.needs(bytes_a_ray, "a ray with that many points", LONG_RAYS)?;
@@ -297,7 +297,7 @@ impl Job<'_> {
     /// Returns an error if a sample predicts that the rays will not fit in the host's memory.
     fn predict_memory(&self) -> Result<(), Error> {
         let rays = self.rays.starts.len();
-        let points = self.rules.most_points(self.params) * self.params.directions.count() as u64;
+        let points = self.rules.max_points(self.params) * self.params.directions.count() as u64;
         let [device, ..] = self.backend.devices() else {
             return Ok(());
         };

@@ -196,7 +196,7 @@ impl<S: Sampler> Kernel for Follow<'_, S> {
         let rules = self.rules;
         let mut halves = self.at_seeds();
         let mut queue = Queue::new(self.both_ways);
-        let mut journeys: [HalfRay; LANES] = std::array::from_fn(|_| HalfRay::new(IDLE, [0.0; 3]));
+        let mut paths: [HalfRay; LANES] = std::array::from_fn(|_| HalfRay::new(IDLE, [0.0; 3]));
         let (mut cache, mut cells) = (S::Cache::default(), Cells::default());
         let mut state = State {
             x: [Lane::ZERO; 3],
@@ -208,10 +208,10 @@ impl<S: Sampler> Kernel for Follow<'_, S> {
         let (mut now, mut began, mut due) = (0u64, [0u64; LANES], [0u64; LANES]);
         // One bit per lane.
         let mut running = 0u32;
-        for (lane, journey) in journeys.iter_mut().enumerate() {
-            let boards = self.board(lane, journey, &mut queue, &halves, &mut state);
-            running |= u32::from(boards) << lane;
-            due[lane] = u64::from(journey.due(rules));
+        for (lane, path) in paths.iter_mut().enumerate() {
+            let assigned = self.assign_next(lane, path, &mut queue, &halves, &mut state);
+            running |= u32::from(assigned) << lane;
+            due[lane] = u64::from(path.due(rules));
         }
         let mut next_due = first(&due, running);
         self.sampler.lattice().follow(&mut cells, &state.x, 0.0);
@@ -291,36 +291,36 @@ impl<S: Sampler> Kernel for Follow<'_, S> {
                 } else {
                     None
                 };
-                let journey = &mut journeys[lane];
+                let path = &mut paths[lane];
                 // At most the limit, which is a u32.
                 let steps = (now - began[lane]) as u32;
-                journey.steps = steps - 1;
+                path.steps = steps - 1;
                 let length_mm = |steps: u32| steps as f32 * rules.step_mm;
                 let step = Step {
                     from: lane_of(&state.x, lane),
                     to: lane_of(&next, lane),
-                    before: [length_mm(journey.steps), before.0[lane]],
+                    before: [length_mm(path.steps), before.0[lane]],
                     after: [length_mm(steps), state.riemann.0[lane]],
                     verdict,
                 };
-                if let Some(end) = halves.advance(journey, &step, rules, self.gates) {
-                    halves.end(journey, end);
+                if let Some(end) = halves.advance(path, &step, rules, self.gates) {
+                    halves.end(path, end);
                     stopped |= 1 << lane;
                 }
-                due[lane] = began[lane] + u64::from(journey.due(rules));
+                due[lane] = began[lane] + u64::from(path.due(rules));
             }
             state.x = next;
             if stopped != 0 {
-                for (lane, journey) in journeys.iter_mut().enumerate() {
+                for (lane, path) in paths.iter_mut().enumerate() {
                     if stopped >> lane & 1 == 0 {
                         continue;
                     }
                     self.sampler.lattice().forget(&mut cells, lane);
-                    if !self.board(lane, journey, &mut queue, &halves, &mut state) {
+                    if !self.assign_next(lane, path, &mut queue, &halves, &mut state) {
                         running &= !(1 << lane);
                     }
                     began[lane] = now;
-                    due[lane] = now + u64::from(journey.due(rules));
+                    due[lane] = now + u64::from(path.due(rules));
                 }
                 // Lanes that continued keep their cells.
                 self.sampler.lattice().follow(&mut cells, &state.x, margin);
@@ -354,16 +354,16 @@ impl<S: Sampler> Follow<'_, S> {
     }
 
     /// Gives a lane its next half; `false` if there is none.
-    fn board<const FMA: bool>(
+    fn assign_next<const FMA: bool>(
         &self,
         lane: usize,
-        journey: &mut HalfRay,
+        path: &mut HalfRay,
         queue: &mut Queue,
         halves: &RayHalves,
         state: &mut State<FMA>,
     ) -> bool {
         let Some(turn) = queue.take(&halves.halves, |half| half.reason) else {
-            journey.half = IDLE;
+            path.half = IDLE;
             return false;
         };
         let start = &self.starts[turn.start];
@@ -373,7 +373,7 @@ impl<S: Sampler> Follow<'_, S> {
             state.direction[a].0[lane] = turn.sense * start.direction[a];
         }
         state.riemann.0[lane] = 0.0;
-        journey.again(turn.half, start.x);
+        path.again(turn.half, start.x);
         true
     }
 

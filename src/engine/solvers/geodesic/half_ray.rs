@@ -35,12 +35,12 @@ pub struct HalfRayRules {
 
 impl HalfRayRules {
     /// Largest number of points of a ray.
-    pub fn most_points(&self, params: &Params) -> u64 {
-        1 + senses(params.walk.both_ways) as u64 * self.most_kept()
+    pub fn max_points(&self, params: &Params) -> u64 {
+        1 + senses(params.walk.both_ways) as u64 * self.max_kept_points()
     }
 
     /// Largest number of points of a half, without its seed.
-    pub fn most_kept(&self) -> u64 {
+    pub fn max_kept_points(&self) -> u64 {
         u64::from(self.max_steps.div_ceil(self.keep_every)) + 1
     }
 
@@ -246,7 +246,7 @@ impl RayHalves {
     /// Takes a step: counts it, keeps its end if that is due, and returns whether it was the last.
     pub fn advance(
         &mut self,
-        journey: &mut HalfRay,
+        path: &mut HalfRay,
         step: &Step,
         rules: &HalfRayRules,
         gates: &RegionTests,
@@ -256,44 +256,44 @@ impl RayHalves {
         let outside = || (!gates.allows(to)).then_some(StopReason::LeftMask);
         if let Some(reason) = step.verdict.or_else(outside) {
             // The step before was the last one; the seed itself is not among the points.
-            if !kept(journey.steps) {
-                journey.keep(rules.world(step.from), step.before);
+            if !kept(path.steps) {
+                path.keep(rules.world(step.from), step.before);
             }
-            self.measured(journey, step.before);
+            self.measured(path, step.before);
             return Some(End::new(reason));
         }
-        journey.steps += 1;
-        if let Some(end) = self.meet(journey, step, rules, gates) {
+        path.steps += 1;
+        if let Some(end) = self.meet(path, step, rules, gates) {
             return Some(end);
         }
-        if kept(journey.steps) {
-            journey.keep(to, step.after);
+        if kept(path.steps) {
+            path.keep(to, step.after);
         }
-        let at_max = || (journey.steps >= rules.max_steps).then_some(rules.at_max);
+        let at_max = || (path.steps >= rules.max_steps).then_some(rules.at_max);
         let mut reason = at_max();
-        if journey.steps.is_multiple_of(rules.loop_steps) {
-            let way = [0, 1, 2].map(|a| step.to[a] - journey.looked[a]);
+        if path.steps.is_multiple_of(rules.loop_steps) {
+            let way = [0, 1, 2].map(|a| step.to[a] - path.looked[a]);
             let circles = rules.mm2(way) < rules.loop_mm2;
             reason = reason.or_else(|| circles.then_some(StopReason::Loop));
-            journey.looked = step.to;
+            path.looked = step.to;
         }
         let reason = reason?;
-        if !kept(journey.steps) {
-            journey.keep(to, step.after);
+        if !kept(path.steps) {
+            path.keep(to, step.after);
         }
-        self.measured(journey, step.after);
+        self.measured(path, step.after);
         Some(End::new(reason))
     }
 
-    fn measured(&mut self, journey: &HalfRay, [length_mm, riemann]: Lengths) {
-        let half = &mut self.halves[journey.half];
+    fn measured(&mut self, path: &HalfRay, [length_mm, riemann]: Lengths) {
+        let half = &mut self.halves[path.half];
         (half.length_mm, half.riemann) = (length_mm, riemann);
     }
 
     /// Records the regions that a step meets; ends the half ray where it is cut.
     fn meet(
         &mut self,
-        journey: &mut HalfRay,
+        path: &mut HalfRay,
         step: &Step,
         rules: &HalfRayRules,
         gates: &RegionTests,
@@ -301,7 +301,7 @@ impl RayHalves {
         if gates.gates.is_empty() {
             return None;
         }
-        let half = &mut self.halves[journey.half];
+        let half = &mut self.halves[path.half];
         let (from, to) = (rules.world(step.from), rules.world(step.to));
         let crossing = gates.crossed(from, to, |gate| half.met >> gate & 1 == 0);
         for gate in &crossing.met {
@@ -310,21 +310,21 @@ impl RayHalves {
         let (reason, target) = crossing.cut?;
         let share = crossing.cut_at as f32;
         let lengths = [0, 1].map(|i| step.before[i] + share * (step.after[i] - step.before[i]));
-        journey.keep(crossing.end(), lengths);
-        self.measured(journey, lengths);
+        path.keep(crossing.end(), lengths);
+        self.measured(path, lengths);
         Some(End { reason, target })
     }
 
     /// Takes the points of a finished half ray.
-    pub fn end(&mut self, journey: &mut HalfRay, end: End) {
-        let half = &mut self.halves[journey.half];
+    pub fn end(&mut self, path: &mut HalfRay, end: End) {
+        let half = &mut self.halves[path.half];
         half.first = self.points.len();
-        half.count = journey.points.len() as u32;
-        half.steps = journey.steps;
+        half.count = path.points.len() as u32;
+        half.steps = path.steps;
         half.reason = end.reason;
         half.target = end.target;
-        self.points.append(&mut journey.points);
-        self.along.append(&mut journey.along);
+        self.points.append(&mut path.points);
+        self.along.append(&mut path.along);
     }
 }
 

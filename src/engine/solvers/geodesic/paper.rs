@@ -167,18 +167,18 @@ pub fn follow(
             let half = halves.halves.len();
             halves.halves.push(rules.at_seed(start.x, gates));
             if halves.halves[half].reason == PENDING {
-                let mut journey = HalfRay::new(half, start.x);
-                let end = travel(
+                let mut path = HalfRay::new(half, start.x);
+                let end = follow_one(
                     control,
                     fields,
                     rules,
                     gates,
                     start,
                     sense,
-                    &mut journey,
+                    &mut path,
                     &mut halves,
                 )?;
-                halves.end(&mut journey, end);
+                halves.end(&mut path, end);
             }
         }
     }
@@ -189,14 +189,14 @@ pub fn follow(
 const STEPS_PER_LOOK: u32 = 4096;
 
 #[allow(clippy::too_many_arguments)]
-fn travel(
+fn follow_one(
     control: &Control,
     fields: &Fields,
     rules: &HalfRayRules,
     gates: &RegionTests,
     start: &Start,
     sense: f32,
-    journey: &mut HalfRay,
+    path: &mut HalfRay,
     halves: &mut RayHalves,
 ) -> Result<End, Cancelled> {
     let h = f64::from(rules.step_mm);
@@ -251,7 +251,7 @@ fn travel(
             after: [length_mm as f32, riemann as f32],
             verdict,
         };
-        if let Some(end) = halves.advance(journey, &step, rules, gates) {
+        if let Some(end) = halves.advance(path, &step, rules, gates) {
             return Ok(end);
         }
         let Some(there) = there else {

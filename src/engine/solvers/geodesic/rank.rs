@@ -62,7 +62,7 @@ fn strength(measure: f32) -> f32 {
 }
 
 /// The smallest measure among those marked.
-fn least(measures: &[f32], marks: &[bool]) -> Option<f32> {
+fn min_measure(measures: &[f32], marks: &[bool]) -> Option<f32> {
     let marked = measures.iter().zip(marks).filter(|(_, kept)| **kept);
     marked.map(|(m, _)| *m).min_by(f32::total_cmp)
 }
@@ -78,5 +78,5 @@ pub fn rank(tractogram: &Tractogram, cut: Cut) -> (Tractogram, Option<f32>) {
         Cut::All => tractogram.clone(),
         _ => tractogram.filtered(&marks),
     };
-    (kept, least(measures, &marks))
+    (kept, min_measure(measures, &marks))
 }

@@ -30,7 +30,7 @@ pub enum Sharpening {
 
 impl Sharpening {
     /// Higher powers exceed the range of single precision.
-    pub const MOST: f64 = 16.0;
+    pub const MAX_POWER: f64 = 16.0;
 }
 
 /// How records are stored.
@@ -45,7 +45,7 @@ pub enum Precision {
 pub const FA: usize = 7;
 
 /// A tensor that is not positive definite gets at least this share of its largest eigenvalue.
-pub const LEAST_SHARE: f64 = 0.01;
+pub const MIN_SHARE: f64 = 0.01;
 
 /// A tensor field prepared for rays; cheap to clone.
 #[derive(Clone, Debug)]
@@ -237,7 +237,7 @@ fn sharpened(d: [f64; 6], sharpening: Sharpening) -> ([f64; 6], f64, bool) {
     let valid = values[2] > 0.0;
     // A tensor without any positive eigenvalue counts as isotropic.
     let largest = if values[0] > 0.0 { values[0] } else { 1.0 };
-    let values = values.map(|v| v.max(if valid { 0.0 } else { LEAST_SHARE * largest }));
+    let values = values.map(|v| v.max(if valid { 0.0 } else { MIN_SHARE * largest }));
     let [a, b, c] = values;
     let mean = (a + b + c) / 3.0;
     let spread = (a - mean).powi(2) + (b - mean).powi(2) + (c - mean).powi(2);

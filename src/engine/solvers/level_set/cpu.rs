@@ -129,7 +129,7 @@ impl<const B: usize> Engine<B> {
     }
 
     /// Marks the speeds of all bricks as stale; they are recomputed when next needed.
-    pub fn renew(&mut self, extra: bool) {
+    pub fn invalidate_speeds(&mut self, extra: bool) {
         self.planes = if extra { PLANES } else { 1 };
         self.data
             .resize(self.brick_of.len() * self.planes * Self::PAGE, 0.0);
@@ -386,8 +386,8 @@ impl Bricks {
         either!(self, e => e.bytes())
     }
 
-    pub fn renew(&mut self, extra: bool) {
-        either!(self, e => e.renew(extra));
+    pub fn invalidate_speeds(&mut self, extra: bool) {
+        either!(self, e => e.invalidate_speeds(extra));
     }
 
     pub fn pass(&mut self, pass: Pass, speeds: &Arc<Speeds>, dt: f32, region: [f32; 3]) -> Count {

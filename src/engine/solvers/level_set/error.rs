@@ -1,6 +1,6 @@
 //! Errors of a level set's inputs.
 
-use super::run_history::MOST_STEPS;
+use super::run_history::MAX_STEPS;
 use crate::solvers::Error;
 use glam::DVec3;
 use std::fmt;
@@ -69,7 +69,7 @@ impl fmt::Display for InputError {
             }
             Self::TooManySteps(steps) => write!(
                 f,
-                "Found a run of {steps} steps, expected at most {MOST_STEPS}; lower the number of steps"
+                "Found a run of {steps} steps, expected at most {MAX_STEPS}; lower the number of steps"
             ),
             Self::SpeedInputs { number, known } => write!(
                 f,

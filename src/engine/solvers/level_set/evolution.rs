@@ -147,7 +147,7 @@ impl Evolution {
                 watched: true,
             };
             made.sum = inputs.sum_inside(&field.mask());
-            made.renew()?;
+            made.apply_speeds()?;
             // Turns a mask's staircase into a distance before the first step.
             if start.mask.is_some() {
                 for _ in 0..2 {
@@ -264,15 +264,15 @@ impl Evolution {
     }
 
     /// Needs the backend's threads installed.
-    fn renew(&mut self) -> Result<(), Error> {
+    fn apply_speeds(&mut self) -> Result<(), Error> {
         let params = &self.speeds.params;
         let [curvature, rescaling] = [params.smoothness, params.rescaling].map(f64::from);
-        let (speed, drift) = (self.speeds.most, self.speeds.drift);
+        let (speed, drift) = (self.speeds.max_speed, self.speeds.drift);
         let dt = self.stencil.step(speed, drift, curvature, rescaling);
         let inside = self.inside();
         match &mut self.engine {
-            Engine::Cpu(bricks) => bricks.renew(params.extra()),
-            Engine::Cuda(engine) => engine.renew(&self.speeds, dt, inside, self.all)?,
+            Engine::Cpu(bricks) => bricks.invalidate_speeds(params.extra()),
+            Engine::Cuda(engine) => engine.upload_speeds(&self.speeds, dt, inside, self.all)?,
         }
         self.dt = dt;
         Ok(())
@@ -317,10 +317,10 @@ impl Evolution {
                 self.history.keep(state);
             }
             if self.watched {
-                if step == next && self.leak_detector.wants_look() {
+                if step == next && self.leak_detector.needs_contact() {
                     let field = self.field()?;
                     let contact = backend.install(|| self.contact(&field));
-                    self.leak_detector.look(contact);
+                    self.leak_detector.record_contact(contact);
                 }
                 if let Some(from) = self.leak_detector.suspects() {
                     let belongs = backend.install(|| self.belongs_since(from))?;
@@ -431,7 +431,7 @@ impl Evolution {
         };
         for count in counts {
             self.begin_step(dt);
-            self.took(count);
+            self.add_count(count);
             self.leak_detector
                 .record(self.inside.last().copied().unwrap_or(0));
         }
@@ -450,12 +450,12 @@ impl Evolution {
         self.begin_step(dt);
         if let Engine::Cpu(bricks) = &mut self.engine {
             let count = bricks.pass(Pass::Step, &self.speeds, dt, region);
-            self.took(count);
+            self.add_count(count);
         }
         Ok(())
     }
 
-    fn took(&mut self, count: Count) {
+    fn add_count(&mut self, count: Count) {
         if let Some(inside) = self.inside.last_mut() {
             *inside = inside.saturating_add_signed(count.inside);
         }
@@ -478,7 +478,7 @@ impl Evolution {
             if let Engine::Cpu(bricks) = &mut self.engine {
                 let first = pass == 0;
                 let count = bricks.pass(Pass::Redistance { first }, &self.speeds, 0.0, [0.0; 3]);
-                self.took(count);
+                self.add_count(count);
             }
         }
         Ok(())

@@ -4,7 +4,7 @@ use super::bricks::{Field, INSIDE, OUTSIDE};
 use std::sync::Arc;
 
 /// Largest number of stored states; beyond it, every other one is dropped.
-const MOST: usize = 64;
+const MAX_STATES: usize = 64;
 /// Initial number of steps between stored states.
 const EVERY: u64 = 25;
 
@@ -119,7 +119,7 @@ impl History {
 
     pub fn keep(&mut self, state: Packed) {
         self.states.push(Arc::new(state));
-        if self.states.len() > MOST {
+        if self.states.len() > MAX_STATES {
             self.every *= 2;
             let every = self.every;
             let mut first = true;

@@ -212,12 +212,14 @@ impl LeakDetector {
                 .any(|e| e.step == step && matches!(e.what, ScriptEvent::Sphere(_)));
             if step > 0 {
                 alarm.record(if edited { alarm.now } else { *inside });
-                alarm.passes();
+                alarm.drop_suspicion();
             }
             while let Some(event) = events.next_if(|e| e.step <= step) {
                 match &event.what {
-                    ScriptEvent::Params(_) | ScriptEvent::Inputs(_) => alarm.steered(),
-                    ScriptEvent::Sphere(sphere) => alarm.edited(*inside, sphere.add, contact),
+                    ScriptEvent::Params(_) | ScriptEvent::Inputs(_) => alarm.record_change(),
+                    ScriptEvent::Sphere(sphere) => {
+                        alarm.record_sphere(*inside, sphere.add, contact)
+                    }
                 }
             }
         }
@@ -250,7 +252,7 @@ impl LeakDetector {
     /// then.
     pub fn judge(&mut self, belongs: bool) {
         if belongs && self.early {
-            self.answer_early();
+            self.dismiss_early_suspicion();
         } else if belongs {
             self.goes_on();
         } else if let Some(leak) = self.suspected.take() {
@@ -260,16 +262,16 @@ impl LeakDetector {
 
     /// Drops an open suspicion when a run is replayed: the first run continued past this step, or its leak has
     /// already been reported. A judgement now would compare with a much older surface.
-    pub fn passes(&mut self) {
+    pub fn drop_suspicion(&mut self) {
         match self.suspected.is_some() {
-            true if self.early => self.answer_early(),
+            true if self.early => self.dismiss_early_suspicion(),
             true => self.goes_on(),
             false => {}
         }
     }
 
     /// The voxels have been alike so far: from here on the volume decides.
-    fn answer_early(&mut self) {
+    fn dismiss_early_suspicion(&mut self) {
         (self.suspected, self.early) = (None, false);
         self.answered = self.slowest.map(|(mark, _)| mark.step);
     }
@@ -453,7 +455,7 @@ impl LeakDetector {
     }
 
     /// Whether to check contacts after this step.
-    pub fn wants_look(&self) -> bool {
+    pub fn needs_contact(&self) -> bool {
         self.step.is_multiple_of(LOOK) && self.has_changed()
     }
 
@@ -478,7 +480,7 @@ impl LeakDetector {
     }
 
     /// Records what the surface touches after this step.
-    pub fn look(&mut self, contact: Contact) {
+    pub fn record_contact(&mut self, contact: Contact) {
         let before = std::mem::replace(&mut self.touched, contact);
         let (allowed, inside) = (self.allowed, self.now);
         // A receding surface does not leak.
@@ -498,7 +500,7 @@ impl LeakDetector {
     }
 
     /// Records that speeds were changed after this step.
-    pub fn steered(&mut self) {
+    pub fn record_change(&mut self) {
         self.rest = Rest::new(self.step, self.now);
         let now = self.mark();
         let Series { last, calm, rested } = self.series;
@@ -535,7 +537,7 @@ impl LeakDetector {
     }
 
     /// Records that a sphere was added or cut away, with the voxels inside and the contact afterwards.
-    pub fn edited(&mut self, inside: u64, added: bool, contact: Contact) {
+    pub fn record_sphere(&mut self, inside: u64, added: bool, contact: Contact) {
         if added {
             self.seed = (self.now, inside.saturating_sub(self.now));
             self.slow = None;

@@ -21,7 +21,7 @@ const NEW: u32 = u32::MAX - 2;
 /// A tree belongs to a branch if it holds more than this many times the median, …
 const HEAVY: u32 = 4;
 /// … and at least this many voxels.
-const LEAST: u32 = 8;
+const MIN_VOXELS: u32 = 8;
 /// The place must not lie where less than this share of its branch passes.
 const SHARE: f64 = 0.8;
 /// Sections up to this many times the narrowest count as equally narrow.
@@ -183,7 +183,7 @@ impl Growth {
         let mut sizes: Vec<u32> = roots.iter().map(|r| count[*r as usize]).collect();
         sizes.sort_unstable();
         let median = sizes.get(sizes.len() / 2)?;
-        let heavy = (HEAVY * median).max(LEAST);
+        let heavy = (HEAVY * median).max(MIN_VOXELS);
         let branch = self.largest_branch(&roots, |root| {
             Some(count[root as usize]).filter(|size| *size > heavy)
         });

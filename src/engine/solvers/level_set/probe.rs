@@ -47,7 +47,7 @@ const SPREADS: f64 = 1.5;
 /// Nearly one half.
 const HALF: f64 = 0.42;
 /// … but at most this share of the contrast.
-const MOST: f64 = 0.75;
+const MAX_SHARE: f64 = 0.75;
 /// Variance of the sample beyond this multiple of the noise variance is structure; structure extends `SIDE` times its
 /// standard deviation.
 const NOISES: f64 = 1.2;
@@ -71,7 +71,7 @@ const ORIGINS: usize = 24;
 const BEGINS: f64 = 0.35;
 const BLURRED: f64 = 2.5;
 /// Differences below this share of the range count as variation within a tissue.
-const LEAST: f64 = 0.1;
+const MIN_DIFFERENCE: f64 = 0.1;
 /// Smallest share of rays that must end in another tissue, and the share of these whose contrast is below the chosen
 /// one.
 const ENDING: f64 = 0.25;
@@ -105,7 +105,7 @@ impl Probe {
             values,
             mean,
         };
-        let least = (SPREADS * spread).max(LEAST * range);
+        let least = (SPREADS * spread).max(MIN_DIFFERENCE * range);
         let (contrast, adjacent) = around.contrast(&known, least);
         // The spread of the sample beyond noise is structure, such as two tissues: the border is half way from there.
         let structure = (spread.powi(2) - NOISES * around.noise(&known))
@@ -115,7 +115,7 @@ impl Probe {
         let default_value = match contrast {
             Some(contrast) => (HALF * contrast + 0.5 * SIDE * structure)
                 .max(SPREADS * spread)
-                .min(MOST * contrast)
+                .min(MAX_SHARE * contrast)
                 .max(SPREADS * structure),
             None => (SPREADS * spread).max(SHARE * range),
         };

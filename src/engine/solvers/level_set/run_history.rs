@@ -7,7 +7,7 @@ use super::start::Sphere;
 use serde::{Deserialize, Serialize};
 
 /// The longest run: hours on a CPU. A surface rests long before.
-pub const MOST_STEPS: u64 = 1_000_000;
+pub const MAX_STEPS: u64 = 1_000_000;
 
 /// A change that the user made.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
@@ -54,7 +54,7 @@ impl RunHistory {
     pub fn check(&self, inputs: usize) -> Result<(), InputError> {
         let last = self.events.iter().map(|event| event.step).max();
         let steps = self.steps.max(last.unwrap_or(0));
-        if steps > MOST_STEPS {
+        if steps > MAX_STEPS {
             return Err(InputError::TooManySteps(steps));
         }
         let requested = self.events.iter().filter_map(|event| match event.what {

@@ -208,7 +208,7 @@ pub struct Speeds {
     /// g by voxel.
     edges: Option<Vec<f32>>,
     /// Largest |speed| of any voxel, and largest drift: cells per unit of time, summed over axes.
-    pub most: f64,
+    pub max_speed: f64,
     pub drift: f64,
 }
 
@@ -221,7 +221,7 @@ impl Speeds {
             kept_out: Painted::cut_by(spheres, &inputs.image.grid, stencil.h_mm),
             w: stencil.w,
             edges: None,
-            most: 0.0,
+            max_speed: 0.0,
             drift: 0.0,
         };
         let voxels = inputs.values().len();
@@ -230,7 +230,7 @@ impl Speeds {
             .with_min_len(1 << 14)
             .map(|i| speeds.at(i).abs());
         let most = most.reduce(|| 0.0, f32::max);
-        speeds.most = f64::from(most) + f64::from(params.advection() * speeds.region());
+        speeds.max_speed = f64::from(most) + f64::from(params.advection() * speeds.region());
         if params.mode == Mode::Scaled && params.edge > 0.0 {
             speeds.edges = Some(speeds.stopping(params.edge_contrast, stencil.h_mm as f32));
             let drift = (0..voxels).into_par_iter().with_min_len(1 << 14);

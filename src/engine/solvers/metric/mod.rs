@@ -43,9 +43,9 @@ impl Params {
 /// √ of the largest permitted ratio of eigenvalues of W in world axes: beyond it, single precision no longer
 /// distinguishes the cost along a fibre from that across it. Such voxels are noise; their slow directions are made
 /// faster.
-pub const MOST_ANISOTROPY: f64 = 100.0;
+pub const MAX_ANISOTROPY: f64 = 100.0;
 /// A tensor that is not positive definite gets at least this share of its largest eigenvalue.
-const LEAST_SHARE: f64 = 0.01;
+const MIN_SHARE: f64 = 0.01;
 /// In [`Metric::place`]: outside the mask.
 pub const NOWHERE: u32 = u32::MAX;
 const CHUNK: usize = 4096;
@@ -67,7 +67,7 @@ pub struct Metric {
     pub cost: Arc<[[f32; 6]]>,
     /// Voxels whose tensor was not positive definite.
     pub repaired: u64,
-    /// Voxels whose cost exceeded the anisotropy [`MOST_ANISOTROPY`] and was limited to it.
+    /// Voxels whose cost exceeded the anisotropy [`MAX_ANISOTROPY`] and was limited to it.
     pub limited: u64,
 }
 
@@ -289,10 +289,10 @@ fn speed(d: [f64; 6], params: Params) -> Speed {
     let (values, vectors) = eigen_symmetric(d);
     let largest = if values[0] > 0.0 { values[0] } else { 1.0 };
     let positive = values[2] > 0.0;
-    let mended = values.map(|v| v.max(if positive { 0.0 } else { LEAST_SHARE * largest }));
+    let mended = values.map(|v| v.max(if positive { 0.0 } else { MIN_SHARE * largest }));
     let speeds = params.speeds(mended);
     let fastest = speeds.iter().fold(0.0, |m: f64, v| m.max(*v));
-    let slowest = fastest / (MOST_ANISOTROPY * MOST_ANISOTROPY);
+    let slowest = fastest / (MAX_ANISOTROPY * MAX_ANISOTROPY);
     let limited = speeds.iter().any(|s| !(*s >= slowest * (1.0 - 1e-9)));
     let mut w = DMat3::ZERO;
     for (speed, v) in speeds.into_iter().zip(vectors) {

@@ -111,7 +111,7 @@ impl Parameters for Params {
             kind: Kind::Number(Number {
                 decimals: 1,
                 soft: (1.0, 6.0),
-                // Higher powers only sharpen what `MOST_ANISOTROPY` limits anyway.
+                // Higher powers only sharpen what `MAX_ANISOTROPY` limits anyway.
                 hard: Limits::above(0.0, 16.0),
                 ..Number::new(|p| Some(p.alpha), |p, v| p.alpha = v.unwrap_or(p.alpha))
             }),

@@ -32,7 +32,7 @@ pub fn excess(
     let fields = [&pathway.fields[0], &pathway.fields[1]];
     let [a, b] = fields.map(|field| field.values_on(device));
     let (a, b) = (a?, b?);
-    let (places, least) = (metric.len() as u32, pathway.least);
+    let (places, least) = (metric.len() as u32, pathway.min_cost);
     let surface = device.surface(image.handle, image.bytes, image.size)?;
     let object = surface.object();
     let file = kernels::PATHWAY;

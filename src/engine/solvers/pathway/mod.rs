@@ -17,7 +17,7 @@ mod trace;
 pub use cuda::excess as excess_on_card;
 pub use domain::Domain;
 pub use parameters::{DEFAULT_EPSILON, Params, Width};
-pub use random_pairs::{Ends, LEAST_PAIRS, MOST_PAIRS, RandomPairs, Rates, STRETCH_MM};
+pub use random_pairs::{Ends, MAX_PAIRS, MIN_PAIRS, RandomPairs, Rates, STRETCH_MM};
 pub use trace::{Path, trace};
 
 use super::Error;
@@ -40,13 +40,13 @@ pub struct Pathway {
     /// u₁ + u₂ by place; infinity where no path joins the regions.
     pub total: Arc<[f32]>,
     /// E*, above 0.
-    pub least: f64,
+    pub min_cost: f64,
     /// The first place that attains it.
     pub middle: usize,
     /// The least u₁ in region 2 and the least u₂ in region 1: E* as computed from either field.
-    pub ends: [f64; 2],
+    pub cost_at_ends: [f64; 2],
     /// ε_h.
-    pub joined_from: f64,
+    pub joining_epsilon: f64,
 }
 
 impl Pathway {
@@ -88,10 +88,10 @@ impl Pathway {
         let least = f64::from(least);
         Ok(Self {
             total,
-            least,
+            min_cost: least,
             middle,
-            ends,
-            joined_from: (f64::from(limit) / least - 1.0).max(0.0),
+            cost_at_ends: ends,
+            joining_epsilon: (f64::from(limit) / least - 1.0).max(0.0),
             fields: [a, b],
         })
     }
@@ -101,7 +101,7 @@ impl Pathway {
     }
 
     fn within(&self, epsilon: f64) -> impl Fn(usize) -> bool {
-        let limit = (1.0 + epsilon + ROUNDING) * self.least;
+        let limit = (1.0 + epsilon + ROUNDING) * self.min_cost;
         move |place| f64::from(self.total[place]) <= limit
     }
 
@@ -118,7 +118,7 @@ impl Pathway {
 
     /// The same by place; infinite where no path leads if `most` is infinite.
     pub fn shares(&self, most: f32) -> Vec<f32> {
-        let share = |total: &f32| f64::from(*total) / self.least - 1.0;
+        let share = |total: &f32| f64::from(*total) / self.min_cost - 1.0;
         let limited = |total| (share(total).max(0.0) as f32).min(most);
         self.total.iter().map(limited).collect()
     }
@@ -157,7 +157,7 @@ impl Pathway {
     /// instead of sums).
     pub fn joining(&self, most: f32) -> Vec<f32> {
         let share = |place: usize| {
-            let share = (f64::from(self.total[place]) / self.least - 1.0).max(0.0) as f32;
+            let share = (f64::from(self.total[place]) / self.min_cost - 1.0).max(0.0) as f32;
             (share <= most).then_some(share)
         };
         // Shares are not negative, so their bits have the same order.
@@ -176,7 +176,7 @@ impl Pathway {
         let mut levels = Vec::new();
         while let Some(Reverse((level, place))) = waiting.pop() {
             let level = f32::from_bits(level);
-            levels.push(level.max(self.joined_from as f32));
+            levels.push(level.max(self.joining_epsilon as f32));
             for next in self.metric().faces(place as usize) {
                 wait(next, level, &mut waiting);
             }

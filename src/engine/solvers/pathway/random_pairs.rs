@@ -26,11 +26,11 @@ const TARGETS: usize = 4;
 /// Sources solved together.
 const TOGETHER: usize = 10;
 /// Largest number of sources drawn, as a multiple of the number that suffices if every pair is joined.
-const MOST_SOURCES: usize = 3;
+const MAX_SOURCES: usize = 3;
 /// Attempts to draw a target far enough from its source.
 const DRAWS: usize = 40;
 /// With fewer pairs no percentile is given.
-pub const LEAST_PAIRS: usize = 20;
+pub const MIN_PAIRS: usize = 20;
 const RANDOM_SEED: u64 = 1;
 
 /// Costs per mm along a path.
@@ -102,7 +102,7 @@ struct Fan {
 }
 
 /// More pairs than any percentile needs; each takes about as long as the pathway.
-pub const MOST_PAIRS: usize = 100_000;
+pub const MAX_PAIRS: usize = 100_000;
 
 impl RandomPairs {
     /// Solves `pairs` pairs of balls of two volumes (mm³) on a metric of the tensors in `field`, which is on the
@@ -116,11 +116,11 @@ impl RandomPairs {
         backend: &Backend,
         control: &Control,
     ) -> Result<Self, Error> {
-        if pairs > MOST_PAIRS {
+        if pairs > MAX_PAIRS {
             return Err(Error::Input(format!(
                 "Asked for {} random pairs, expected at most {}; choose for example 200",
                 count(pairs as u64),
-                count(MOST_PAIRS as u64)
+                count(MAX_PAIRS as u64)
             )));
         }
         let metric = &prepared.metric;
@@ -144,7 +144,7 @@ impl RandomPairs {
         control.begin("Comparing with random pairs", enough as u64);
         let mut rates = Vec::with_capacity(pairs);
         let mut first = 0;
-        while rates.len() < pairs && first < MOST_SOURCES * enough && !white.is_empty() {
+        while rates.len() < pairs && first < MAX_SOURCES * enough && !white.is_empty() {
             let fans: Vec<Fan> = (first..first + TOGETHER)
                 .filter_map(|i| fan(&white, volumes_mm3, i as u64))
                 .collect();
@@ -197,7 +197,7 @@ impl RandomPairs {
 
     /// Whether too few pairs are joined for a percentile.
     pub fn too_few(&self) -> bool {
-        self.rates.len() < LEAST_PAIRS
+        self.rates.len() < MIN_PAIRS
     }
 
     /// The share of the pairs that cost less per mm: over the whole path, and over the costliest stretch. `None` for

@@ -9,7 +9,7 @@ use rayon::prelude::*;
 use std::collections::BTreeMap;
 
 /// With more distinct numbers, an image holds measured values, not labels.
-const MOST_NUMBERS: usize = 20_000;
+const MAX_NUMBERS: usize = 20_000;
 
 /// Voxels with values from `low` to `high`, inclusive. Needs the backend's threads installed.
 pub fn threshold(
@@ -91,10 +91,8 @@ pub fn numbers(volume: &Volume, frame: usize, control: &Control) -> Result<Numbe
             *low = [low[0].min(first), low[1].min(y), low[2].min(z)];
             *high = [high[0].max(last), high[1].max(y), high[2].max(z)];
         }
-        if found.len() > MOST_NUMBERS {
-            return Err(refused(format!(
-                "more than {MOST_NUMBERS} different values"
-            )));
+        if found.len() > MAX_NUMBERS {
+            return Err(refused(format!("more than {MAX_NUMBERS} different values")));
         }
     }
     Ok(Numbers(found.into_values().collect()))

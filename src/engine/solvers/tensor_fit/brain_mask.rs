@@ -76,12 +76,12 @@ pub struct MaskReport {
 impl MaskReport {
     /// Correct masks have an agreement of 0.96 to 0.99. A mask that extends into the face, or lacks part of the
     /// brain, changes with the threshold.
-    pub const LEAST_AGREEMENT: f64 = 0.93;
+    pub const MIN_AGREEMENT: f64 = 0.93;
     /// The fluid of the ventricles is 1 to 3 % of a brain; dark nuclei are about as much.
     pub const LARGEST_HOLE: f64 = 0.05;
 
     pub fn changes_with_threshold(&self) -> bool {
-        self.agreement < Self::LEAST_AGREEMENT
+        self.agreement < Self::MIN_AGREEMENT
     }
 
     pub fn has_large_hole(&self) -> bool {

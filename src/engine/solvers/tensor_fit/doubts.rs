@@ -5,7 +5,7 @@ use crate::data::gradients::volume_numbers;
 use crate::data::text::{agreed, counted};
 
 /// A floor above this is meant to raise the eigenvalues of tissue: any number of voxels may be repaired.
-pub const MOST_FLOOR_MM2_PER_S: f64 = 1e-4;
+pub const MAX_FLOOR_MM2_PER_S: f64 = 1e-4;
 
 impl Output {
     /// Reasons to doubt a fit within a mask of `in_mask` voxels with eigenvalues of at least `floor`, mm²/s; one
@@ -23,7 +23,7 @@ impl Output {
         ));
         }
         let (fitted, repaired) = (in_mask - self.unfitted, self.repaired.count());
-        if 2 * repaired > fitted && floor <= MOST_FLOOR_MM2_PER_S {
+        if 2 * repaired > fitted && floor <= MAX_FLOOR_MM2_PER_S {
             let check = match self.s0 {
                 Some(_) => {
                     "that the gradients belong to this scan, with b-values in s/mm², and that the mask fits it"

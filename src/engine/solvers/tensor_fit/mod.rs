@@ -28,7 +28,7 @@ mod parameters;
 mod wild_bootstrap;
 
 pub use brain_mask::{BrainMask, MaskReport};
-pub use doubts::MOST_FLOOR_MM2_PER_S;
+pub use doubts::MAX_FLOOR_MM2_PER_S;
 pub use eigen::eigen_symmetric;
 pub use imported::{given, given_mask};
 pub use map_name::FitMap;
@@ -202,7 +202,7 @@ fn check_mask(mask: &Mask, grid: &Grid) -> Result<(), Error> {
         )));
     }
     if !grid.matches(&mask.grid) {
-        let apart = grid.apart_mm(&mask.grid);
+        let apart = grid.separation_mm(&mask.grid);
         return Err(Error::Input(format!(
             "The mask has the scan's shape but lies up to {apart:.1} mm away from it; make the \
              mask on the scan's grid"

@@ -24,7 +24,7 @@ use rayon::prelude::*;
 use std::sync::Arc;
 
 /// A sample that alone determines an unknown has no residual: there 1 − h is rounding error.
-const LEAST_FREE: f32 = 1e-4;
+const MIN_FREE: f32 = 1e-4;
 
 /// Separates these random numbers from others with the same seed.
 const SALT: u64 = 0x5749_4C44_424F_4F54;
@@ -97,7 +97,7 @@ impl Residuals {
                 || Scratch::new(rows, size),
                 |scratch, ((voxels, fits), pulls)| {
                     control.check()?;
-                    simd::dispatch(Leave {
+                    simd::dispatch(StoreResiduals {
                         dwi,
                         design: &design,
                         settings,
@@ -150,7 +150,7 @@ impl Residuals {
                 || vec![Voxels::ZERO; rows],
                 |signed, ((piece, fits), pulls)| {
                     control.check()?;
-                    simd::dispatch(Repeat {
+                    simd::dispatch(RefitPiece {
                         of: self,
                         salt,
                         signed,
@@ -166,7 +166,7 @@ impl Residuals {
 }
 
 /// Fits a piece and stores its residuals.
-struct Leave<'a> {
+struct StoreResiduals<'a> {
     dwi: &'a Volume,
     design: &'a Design,
     settings: Settings,
@@ -176,7 +176,7 @@ struct Leave<'a> {
     pulls: &'a mut [Voxels],
 }
 
-impl simd::Kernel for Leave<'_> {
+impl simd::Kernel for StoreResiduals<'_> {
     type Output = ();
 
     #[inline(always)]
@@ -215,7 +215,7 @@ impl simd::Kernel for Leave<'_> {
                 let free = Voxels::splat(1.0) - *w * leverage;
                 *kept = p.zip(free, |p, f| {
                     // The test is positive, so that NaN fails it.
-                    if f > LEAST_FREE { p / f.sqrt() } else { 0.0 }
+                    if f > MIN_FREE { p / f.sqrt() } else { 0.0 }
                 });
             }
             *fit = Fit { estimate, factor };
@@ -224,7 +224,7 @@ impl simd::Kernel for Leave<'_> {
 }
 
 /// Computes a repetition of a piece.
-struct Repeat<'a> {
+struct RefitPiece<'a> {
     of: &'a Residuals,
     salt: u64,
     signed: &'a mut [Voxels],
@@ -233,7 +233,7 @@ struct Repeat<'a> {
     pulls: &'a [Voxels],
 }
 
-impl simd::Kernel for Repeat<'_> {
+impl simd::Kernel for RefitPiece<'_> {
     type Output = ();
 
     #[inline(always)]

@@ -81,7 +81,7 @@ impl Job<'_> {
         let chunks = count.div_ceil(size);
         let range = |i: usize| i * size..count.min((i + 1) * size);
         let repetitions = self.repetitions as u64;
-        self.room.predict_memory(self.most_points(), chunks, |i| {
+        self.room.predict_memory(self.max_points(), chunks, |i| {
             let joined = self.chunk(sampler, range(i))?;
             Ok(taken(&joined) * repetitions)
         })?;

@@ -7,7 +7,7 @@
 use super::direction::{ACROSS, ISOTROPIC, LARGEST_ROOT};
 use super::field::axes;
 use super::follow::{Start, StreamlineHalves};
-use super::job::{Begun, Job, Sampled};
+use super::job::{Job, Sampled, StartableSeeds};
 use super::join;
 use crate::compute::cuda::Device;
 use crate::compute::{Backend, Control, kernels};
@@ -29,7 +29,7 @@ use std::sync::Arc;
 /// Interpolations per thread in one launch, linear and by splines: some milliseconds.
 const SAMPLES_PER_LAUNCH: [u32; 2] = [4096, 512];
 /// Largest number of halves per batch: their points are copied to the host before the next batch is followed.
-const MOST_HALVES: u64 = 1 << 17;
+const MAX_HALVES: u64 = 1 << 17;
 /// Reciprocal share of the free memory used for the points of one batch.
 const SHARE_FOR_POINTS: u64 = 3;
 /// Number of seeds from which the memory of all is predicted.
@@ -149,7 +149,7 @@ impl Cards<'_> {
         let [device, ..] = self.backend.devices() else {
             return Ok(());
         };
-        if !self.job.room.may_fill(self.job.most_points()) || count < SAMPLE * SAMPLE_SHARE {
+        if !self.job.room.may_fill(self.job.max_points()) || count < SAMPLE * SAMPLE_SHARE {
             return Ok(());
         }
         let seed = |i: usize| (i * count / SAMPLE) as u32;
@@ -176,7 +176,9 @@ impl Cards<'_> {
             let last = (first + card.batch).min(range.end);
             let seeds: Vec<u32> = (first as u32..last as u32).collect();
             let count = seeds.len() as u64;
-            let found = self.batch(&mut card, &seeds, |points| self.job.room.has(count, points))?;
+            let found = self.batch(&mut card, &seeds, |points| {
+                self.job.room.check_points(count, points)
+            })?;
             self.job.room.count(count, count, &found.parts)?;
             all.parts.extend(found.parts);
             all.kernel_ms += found.kernel_ms;
@@ -204,7 +206,7 @@ impl Cards<'_> {
         // Points are numbered with 32 bits.
         let numbered = u64::from(u32::MAX) / (senses * steps);
         let fit = device.memory()?.0 / SHARE_FOR_POINTS / bytes;
-        let batch = (MOST_HALVES / senses).min(numbered).min(fit);
+        let batch = (MAX_HALVES / senses).min(numbered).min(fit);
         let batch = batch.clamp(1, seeds as u64);
         device.needs(
             batch * bytes,
@@ -259,7 +261,7 @@ impl Cards<'_> {
     fn follow(
         &self,
         card: &mut OnCard,
-        started: &Begun,
+        started: &StartableSeeds,
         halves: &mut StreamlineHalves,
     ) -> Result<f64, Error> {
         let slots = halves.halves.len();

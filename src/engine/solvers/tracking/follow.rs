@@ -239,16 +239,16 @@ impl<S: Sampler> Kernel for Follow<'_, S> {
         let mut halves = StreamlineHalves::at_seeds(self.starts, self.gates, self.both_ways);
         halves.points.reserve(self.starts.len() * 128);
         let mut queue = Queue::new(self.both_ways);
-        let mut journeys: Lane<HalfStreamline> = std::array::from_fn(|_| HalfStreamline {
+        let mut paths: Lane<HalfStreamline> = std::array::from_fn(|_| HalfStreamline {
             half: usize::MAX,
             points: Vec::new(),
         });
         let mut at = Points::default();
         let mut along = Points::default();
         let mut running = 0;
-        for (lane, journey) in journeys.iter_mut().enumerate() {
+        for (lane, path) in paths.iter_mut().enumerate() {
             running +=
-                u32::from(self.board(lane, journey, &mut queue, &halves, &mut at, &mut along));
+                u32::from(self.assign_next(lane, path, &mut queue, &halves, &mut at, &mut along));
         }
         let mut patience = PATIENCE;
         while running > 0 {
@@ -270,19 +270,19 @@ impl<S: Sampler> Kernel for Follow<'_, S> {
             };
             let near = self.gates.near([&next.x, &next.y, &next.z]);
             let mut stopped = 0u32;
-            for (lane, journey) in journeys.iter_mut().enumerate() {
-                if journey.half == usize::MAX {
+            for (lane, path) in paths.iter_mut().enumerate() {
+                if path.half == usize::MAX {
                     continue;
                 }
                 let verdict = view.verdict[lane];
                 let mut stop = None;
                 if verdict == GO || verdict == StopReason::Angle as u32 {
                     if near[lane] == 0 {
-                        journey.points.push(next.get(lane));
+                        path.points.push(next.get(lane));
                     } else {
-                        stop = self.meet(journey, at.get(lane), next.get(lane), &mut halves);
+                        stop = self.meet(path, at.get(lane), next.get(lane), &mut halves);
                     }
-                    if stop.is_none() && journey.points.len() >= self.rules.max_steps as usize {
+                    if stop.is_none() && path.points.len() >= self.rules.max_steps as usize {
                         stop = Some((self.rules.at_max, None));
                     }
                 }
@@ -290,16 +290,16 @@ impl<S: Sampler> Kernel for Follow<'_, S> {
                     stop = Some((reason(verdict), None));
                 }
                 if let Some((reason, target)) = stop {
-                    halves.end(journey, reason, target);
+                    halves.end(path, reason, target);
                     stopped |= 1 << lane;
                 }
             }
             at = next;
             along = view.direction;
             if stopped != 0 {
-                for (lane, journey) in journeys.iter_mut().enumerate() {
+                for (lane, path) in paths.iter_mut().enumerate() {
                     if stopped >> lane & 1 == 1
-                        && !self.board(lane, journey, &mut queue, &halves, &mut at, &mut along)
+                        && !self.assign_next(lane, path, &mut queue, &halves, &mut at, &mut along)
                     {
                         running -= 1;
                     }
@@ -319,36 +319,36 @@ fn reason(verdict: u32) -> StopReason {
 
 impl StreamlineHalves {
     /// Takes the points of a finished half.
-    fn end(&mut self, journey: &mut HalfStreamline, reason: StopReason, target: Option<u32>) {
-        self.halves[journey.half] = StreamlineHalf {
+    fn end(&mut self, path: &mut HalfStreamline, reason: StopReason, target: Option<u32>) {
+        self.halves[path.half] = StreamlineHalf {
             first: self.points.len(),
-            steps: journey.points.len() as u32,
+            steps: path.points.len() as u32,
             reason,
             target,
         };
-        self.points.append(&mut journey.points);
+        self.points.append(&mut path.points);
     }
 }
 
 impl<S: Sampler> Follow<'_, S> {
     /// Gives a lane its next half; `false` if there is none.
-    fn board(
+    fn assign_next(
         &self,
         lane: usize,
-        journey: &mut HalfStreamline,
+        path: &mut HalfStreamline,
         queue: &mut Queue,
         halves: &StreamlineHalves,
         at: &mut Points,
         along: &mut Points,
     ) -> bool {
         let Some(turn) = queue.take(&halves.halves, |half| half.reason) else {
-            journey.half = usize::MAX;
+            path.half = usize::MAX;
             return false;
         };
         let start = &self.starts[turn.start];
         at.set(lane, start.at);
         along.set(lane, start.direction.map(|c| turn.sense * c));
-        journey.half = turn.half;
+        path.half = turn.half;
         true
     }
 
@@ -357,7 +357,7 @@ impl<S: Sampler> Follow<'_, S> {
     #[inline(never)]
     fn meet(
         &self,
-        journey: &mut HalfStreamline,
+        path: &mut HalfStreamline,
         from: [f32; 3],
         to: [f32; 3],
         halves: &mut StreamlineHalves,
@@ -366,12 +366,12 @@ impl<S: Sampler> Follow<'_, S> {
             return Some((StopReason::LeftMask, None));
         }
         let gates = self.gates.gates.len();
-        let met = &mut halves.met[journey.half * gates..][..gates];
+        let met = &mut halves.met[path.half * gates..][..gates];
         let crossing = self.gates.crossed(from, to, |gate| met[gate] == u32::MAX);
         for &gate in &crossing.met {
-            met[gate] = journey.points.len() as u32 + 1;
+            met[gate] = path.points.len() as u32 + 1;
         }
-        journey.points.push(crossing.end());
+        path.points.push(crossing.end());
         crossing.cut
     }
 }

@@ -29,7 +29,7 @@ pub struct Job<'a> {
 
 /// The seeds that can start, in order.
 #[derive(Default)]
-pub struct Begun {
+pub struct StartableSeeds {
     pub seeds: Vec<u32>,
     pub starts: Vec<Start>,
     /// Number of seeds that cannot start.
@@ -38,7 +38,7 @@ pub struct Begun {
 
 impl<'a> Job<'a> {
     /// Largest number of points of a seed's curve.
-    pub fn most_points(&self) -> u64 {
+    pub fn max_points(&self) -> u64 {
         1 + senses(self.limits.both_ways) as u64 * u64::from(self.rules.max_steps)
     }
 
@@ -82,7 +82,11 @@ impl<'a> Job<'a> {
     }
 
     /// The seeds that can start, with their starts.
-    pub fn begin<S: Sampler>(&self, sampler: &S, seeds: impl Iterator<Item = usize>) -> Begun {
+    pub fn begin<S: Sampler>(
+        &self,
+        sampler: &S,
+        seeds: impl Iterator<Item = usize>,
+    ) -> StartableSeeds {
         let seeds: Vec<usize> = seeds.collect();
         let points: Vec<[f32; 3]> = seeds.iter().map(|&i| self.seeds.point(i)).collect();
         let starts = simd::dispatch(Begin {
@@ -90,7 +94,7 @@ impl<'a> Job<'a> {
             rules: &self.rules,
             seeds: &points,
         });
-        let mut started = Begun::default();
+        let mut started = StartableSeeds::default();
         for (seed, start) in seeds.into_iter().zip(starts) {
             // Mask regions apply to seeds, too.
             match start.filter(|s| self.gates.allows(s.at)) {
@@ -105,7 +109,7 @@ impl<'a> Job<'a> {
     }
 
     /// Does the same as [`Job::begin`] on all threads, which must be installed.
-    pub fn begin_all(&self, sampled: &Sampled, seeds: &[u32]) -> Result<Begun, Cancelled> {
+    pub fn begin_all(&self, sampled: &Sampled, seeds: &[u32]) -> Result<StartableSeeds, Cancelled> {
         const PART: usize = 1024;
         let begin = |part: &[u32]| {
             self.control.check()?;
@@ -115,8 +119,9 @@ impl<'a> Job<'a> {
                 Sampled::Cubic(sampler) => self.begin(sampler, seeds),
             })
         };
-        let parts: Result<Vec<Begun>, Cancelled> = seeds.par_chunks(PART).map(begin).collect();
-        let mut all = Begun::default();
+        let parts: Result<Vec<StartableSeeds>, Cancelled> =
+            seeds.par_chunks(PART).map(begin).collect();
+        let mut all = StartableSeeds::default();
         for part in parts? {
             all.seeds.extend(part.seeds);
             all.starts.extend(part.starts);

@@ -1,7 +1,7 @@
 //! Joins the halves of each seed and determines its outcome.
 
 use super::follow::StreamlineHalves;
-use super::job::Begun;
+use super::job::StartableSeeds;
 use crate::data::tractogram::length_mm;
 use crate::solvers::curves::collect::{JoinedCurves, MISSED_EVERY};
 use crate::solvers::curves::half_queue::senses;
@@ -155,7 +155,7 @@ fn share(forward: u32, backward: u32, total: u32) -> [u32; 2] {
 
 /// All streamlines of these starts, in parts that threads share. Needs the backend's threads installed.
 pub fn all(
-    started: &Begun,
+    started: &StartableSeeds,
     halves: &StreamlineHalves,
     gates: &RegionTests,
     limits: &Limits,
@@ -178,7 +178,7 @@ impl JoinedCurves {
     /// Adds the streamlines of some of the started seeds; `halves` are those of all of them.
     pub fn add_streamlines(
         &mut self,
-        started: &Begun,
+        started: &StartableSeeds,
         range: Range<usize>,
         halves: &StreamlineHalves,
         gates: &RegionTests,

@@ -12,7 +12,7 @@ use crate::solvers::curves::{Output, Params, SeedOutcome, Starts};
 use glam::DVec3;
 
 /// Largest number of seeds examined: enough to find the reason.
-const MOST: usize = 4096;
+const MAX_EXAMINED: usize = 4096;
 
 impl Output {
     /// Records why nothing starts, if nothing was kept and some seeds did not start.
@@ -49,7 +49,7 @@ pub fn starts(
             min_fa: params.min_fa,
             ..Starts::default()
         };
-        let step = seeds.len().div_ceil(MOST).max(1);
+        let step = seeds.len().div_ceil(MAX_EXAMINED).max(1);
         let points: Vec<[f32; 3]> = (0..seeds.len())
             .step_by(step)
             .map(|i| seeds.point(i))

@@ -26,7 +26,7 @@ pub struct Screen {
 
 /// The query.
 #[derive(Clone, PartialEq, Debug)]
-pub enum Wanted {
+pub enum PickQuery {
     /// The streamline nearest to a point on the screen, at most this many points away.
     Nearest { at: DVec2, radius: f64 },
     /// The streamlines that enter a closed outline.
@@ -38,12 +38,12 @@ pub fn pick(
     tractogram: &Tractogram,
     among: Option<&[bool]>,
     screen: &Screen,
-    requested: &Wanted,
+    requested: &PickQuery,
     backend: &Backend,
     control: &Control,
 ) -> Result<Vec<u32>, Error> {
     match requested {
-        Wanted::Nearest { at, radius } => {
+        PickQuery::Nearest { at, radius } => {
             let at = at.as_vec2();
             let radius = *radius as f32;
             let key = |(off, depth): (f32, f32)| ((off - ALIKE).max(0.0), depth);
@@ -56,7 +56,7 @@ pub fn pick(
                 .min_by(|(_, a), (_, b)| a.0.total_cmp(&b.0).then(a.1.total_cmp(&b.1)));
             Ok(least.into_iter().map(|(line, _)| line).collect())
         }
-        Wanted::Within(outline) => {
+        PickQuery::Within(outline) => {
             let Some(inside) = Filled::new(outline) else {
                 return Ok(Vec::new());
             };
@@ -182,11 +182,11 @@ struct Filled {
 impl Filled {
     /// Even-odd rule; `None` for fewer than three corners or an empty outline.
     fn new(outline: &[DVec2]) -> Option<Self> {
-        const MOST: f64 = 1e4;
+        const MAX_EXTENT: f64 = 1e4;
         if outline.len() < 3
             || !outline
                 .iter()
-                .all(|p| p.is_finite() && p.abs().max_element() < MOST)
+                .all(|p| p.is_finite() && p.abs().max_element() < MAX_EXTENT)
         {
             return None;
         }

@@ -25,7 +25,7 @@ const COARSE: usize = 12;
 const PASSES: usize = 10;
 const CHUNK: usize = 1024;
 /// Largest number of nodes that the window requests.
-pub const MOST_NODES: usize = 1000;
+pub const MAX_NODES: usize = 1000;
 
 /// The end at which a bundle starts.
 #[derive(Clone, Debug)]
@@ -85,9 +85,9 @@ pub fn profile(
     backend: &Backend,
     control: &Control,
 ) -> Result<Profile, Error> {
-    if !(2..=MOST_NODES).contains(&nodes) {
+    if !(2..=MAX_NODES).contains(&nodes) {
         return Err(Error::Input(format!(
-            "Found {}, expected 2 to {MOST_NODES}; choose 100, say",
+            "Found {}, expected 2 to {MAX_NODES}; choose 100, say",
             counted(nodes, "node")
         )));
     }

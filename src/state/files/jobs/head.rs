@@ -56,7 +56,7 @@ pub fn make(seed: u64, backend: &Backend, control: &Control) -> Result<Demo, Str
     let demo = backend.install(|| Demo::new(seed, control));
     let demo = demo.map_err(|e| e.to_string())?;
     control.begin("Preparing the views", 0);
-    demo.dwi.usual_windows();
-    demo.t1.usual_windows();
+    demo.dwi.precompute_windows();
+    demo.t1.precompute_windows();
     Ok(demo)
 }

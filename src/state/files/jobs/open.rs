@@ -189,7 +189,7 @@ pub fn table(
         table => table.map_err(|e| e.to_string())?,
     };
     let Some(table) = table else {
-        let half = io::gradients::alone_beside(path);
+        let half = io::gradients::unpaired_table(path);
         return Ok(ScanGradients {
             refused: half
                 .as_ref()
@@ -199,7 +199,7 @@ pub fn table(
         });
     };
     let notes = io::Remark::all(&table.warnings, &table.notes);
-    let adjacent = io::gradients::find_beside(path).map_or(Vec::new(), |t| t.paths());
+    let adjacent = io::gradients::find_companion(path).map_or(Vec::new(), |t| t.paths());
     let elsewhere = Some(table.files).filter(|files| *files != adjacent);
     Ok(ScanGradients {
         gradients: Some(Arc::new(table.gradients)),
@@ -228,12 +228,12 @@ pub fn open(
         return Err(io::bids::refuse(path).to_string());
     }
     control.plan_last(PREPARING);
-    let opened = io::open_told(path, reading, control).map_err(sentence)?;
+    let opened = io::open_with_reading(path, reading, control).map_err(sentence)?;
     // One step to determine the content, one to colour it.
-    control.begin_last("Preparing the views", 2 + Volume::USUAL_STEPS);
+    control.begin_last("Preparing the views", 2 + Volume::PRECOMPUTE_STEPS);
     let windows = |volume: &Volume| {
         control.advance(1);
-        volume.usual_windows_in_steps(|| control.advance(1));
+        volume.precompute_windows_in_steps(|| control.advance(1));
     };
     let mut reading = reading.clone();
     let mut notes = opened.remarks();
@@ -244,7 +244,7 @@ pub fn open(
             notes.extend(io::streamlines::not_finite(&tractogram).map(io::Remark::from));
             control.advance(1);
             let tractogram = with_lengths(tractogram);
-            control.advance(Volume::USUAL_STEPS);
+            control.advance(Volume::PRECOMPUTE_STEPS);
             let tractogram = Values::shown(tractogram);
             // Computed here to keep it off the interface thread.
             tractogram.bounds();

@@ -301,9 +301,9 @@ impl FitWeights {
         // Computed here to keep it off the interface thread.
         let maps = &fit.maps;
         for map in [&maps.intra, &maps.extra, &maps.free, &maps.rmse] {
-            map.usual_windows();
+            map.precompute_windows();
         }
-        worse.iter().for_each(Volume::usual_windows);
+        worse.iter().for_each(Volume::precompute_windows);
         Ok(CommitFit {
             tractogram: self.left.as_ref().unwrap_or(&self.tractogram).id(),
             whole: self.tractogram,

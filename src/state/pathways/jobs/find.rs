@@ -306,7 +306,7 @@ impl FindPathway {
         control.check()?;
         let finite = || along.iter().filter(|v| v.is_finite());
         let mean_fa = finite().map(|v| f64::from(*v)).sum::<f64>() / finite().count().max(1) as f64;
-        let share = |total: &f32| (f64::from(*total) / pathway.least - 1.0).max(0.0) as f32;
+        let share = |total: &f32| (f64::from(*total) / pathway.min_cost - 1.0).max(0.0) as f32;
         let mut shares: Vec<f32> = pathway.total.iter().map(share).collect();
         shares.retain(|s| s.is_finite());
         shares.sort_unstable_by(f32::total_cmp);
@@ -315,7 +315,7 @@ impl FindPathway {
         let excess = pathway.excess(PathwayResult::MOST_EXCESS);
         control.check()?;
         // Computed here to keep it off the interface thread.
-        sides.iter().for_each(Volume::usual_windows);
+        sides.iter().for_each(Volume::precompute_windows);
         line.bounds();
         Ok(PathwayResult {
             excess,

@@ -21,7 +21,7 @@ pub const EXTRACT: Slot = Slot::latest_wins("extract");
 pub struct PickStreamlines {
     pub among: Among,
     pub screen: pick::Screen,
-    pub target: pick::Wanted,
+    pub target: pick::PickQuery,
 }
 
 impl Job for PickStreamlines {

@@ -1,7 +1,7 @@
 //! Manual selection of streamlines: with the mouse, in the table, in the matrix.
 
 use crate::data::text::counted;
-use crate::solvers::tractogram::pick::{Screen, Wanted};
+use crate::solvers::tractogram::pick::{PickQuery, Screen};
 use crate::state::streamlines::jobs::Among;
 use crate::state::streamlines::jobs::pick::PickStreamlines;
 use crate::state::streamlines::{How, ManualSelection, SameArc};
@@ -10,7 +10,7 @@ use crate::state::{Effect, LayerId, State};
 pub fn pick(
     state: &mut State,
     screen: Screen,
-    requested: Wanted,
+    requested: PickQuery,
     how: How,
     effects: &mut Vec<Effect>,
 ) {

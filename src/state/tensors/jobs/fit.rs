@@ -69,7 +69,7 @@ impl Job for FitTensors {
         // Computed here to keep it off the window's thread.
         let maps = &fitted.maps;
         for map in [&maps.fa, &maps.md, &maps.ad, &maps.rd] {
-            map.usual_windows();
+            map.precompute_windows();
         }
         fitted.mask.bounds_inside();
         fitted.fit.repaired.bounds_inside();
@@ -159,7 +159,7 @@ pub fn fitted(
             counted(mask.count(), "voxel")
         )));
     }
-    let meant = params.min_eigenvalue_mm2_per_s > tensor_fit::MOST_FLOOR_MM2_PER_S;
+    let meant = params.min_eigenvalue_mm2_per_s > tensor_fit::MAX_FLOOR_MM2_PER_S;
     if fit.repaired.count() == fitted && !meant {
         let check = match dwi.tensors {
             Some(_) => "the order and the axes of the image's tensors",

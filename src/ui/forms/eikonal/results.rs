@@ -37,7 +37,7 @@ pub fn show(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<A
         (Some(_), Some(Standing::Updating)) => "updating…".to_owned(),
         (Some(_), Some(Standing::Coarse)) if state.pathway_is_stale() => "updating…".to_owned(),
         (Some(_), Some(Standing::OutOfDate)) => "out of date".to_owned(),
-        (Some(live), _) => format!("E* {}", format::significant(live.pathway.least)),
+        (Some(live), _) => format!("E* {}", format::significant(live.pathway.min_cost)),
         (None, _) => String::new(),
     };
     section::head_with(ui, "Results", &fact);
@@ -130,13 +130,13 @@ fn columns(inner: Rect) -> [Rect; 3] {
 fn statistics(found: &PathwayResult, epsilon: f64) -> [(&'static str, String); 5] {
     let (length_mm, cost) = (found.path.total_mm(), found.path.total_cost());
     // A pathway in pieces has no component that joins the ends.
-    let volume = match epsilon < found.pathway.joined_from {
+    let volume = match epsilon < found.pathway.joining_epsilon {
         true => "Volume, ends not joined",
         false => "Volume that joins the ends",
     };
     let unit = format::with_unit;
     [
-        ("Cost E*", format::significant(found.pathway.least)),
+        ("Cost E*", format::significant(found.pathway.min_cost)),
         ("Length", unit(&format::fixed(length_mm, 1), "mm")),
         (
             "Cost per mm",
@@ -166,7 +166,7 @@ fn row(
     let spoken = match found {
         Some((found, epsilon)) => format!(
             "{name}: cost {}, {} mm, {} ml",
-            format::significant(found.pathway.least),
+            format::significant(found.pathway.min_cost),
             format::fixed(found.path.total_mm(), 0),
             format::fixed(found.volume_ml(epsilon), 1)
         ),
@@ -218,7 +218,7 @@ fn row(
         let texts = [
             format::with_unit(&format::fixed(found.volume_ml(epsilon), 1), "ml"),
             format::with_unit(&format::fixed(found.path.total_mm(), 0), "mm"),
-            format::significant(found.pathway.least),
+            format::significant(found.pathway.min_cost),
         ];
         for (place, text) in places.into_iter().zip(texts) {
             paint::right(&painter, place, &text, theme::regular(size::LABEL), p.t1);
@@ -296,7 +296,7 @@ fn selected(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
     if let Some(among) = &kept.compared {
         rows::hint(ui, &among.words());
     }
-    let joined_from = kept.found.as_ref().map(|f| f.pathway.joined_from);
+    let joined_from = kept.found.as_ref().map(|f| f.pathway.joining_epsilon);
     let width = super::width_of(ui, "Its width ε", kept.epsilon, joined_from);
     if let Some((epsilon, phase)) = width {
         let kept = KeptPathway {

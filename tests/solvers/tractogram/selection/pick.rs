@@ -4,7 +4,7 @@ use super::{on, walks, world};
 use crate::support::Random;
 use arcuate::compute::Control;
 use arcuate::data::Tractogram;
-use arcuate::solvers::tractogram::pick::{Screen, Wanted, pick};
+use arcuate::solvers::tractogram::pick::{PickQuery, Screen, pick};
 use glam::{DMat4, DVec2, DVec3, DVec4};
 
 /// A camera that looks at the origin, 600 by 400 points; or a slice of 8 mm there.
@@ -54,7 +54,7 @@ pub(super) fn nearest() {
         let screen = screen(&mut random, round % 2 == 0);
         let at = DVec2::new(random.uniform(150.0, 450.0), random.uniform(50.0, 350.0));
         let radius = 12.0;
-        let requested = Wanted::Nearest { at, radius };
+        let requested = PickQuery::Nearest { at, radius };
         let among: Vec<bool> = (0..40).map(|_| random.uniform(0.0, 1.0) < 0.8).collect();
         let found = pick(
             &lines,
@@ -100,7 +100,7 @@ pub(super) fn nearest() {
         let turn = glam::DQuat::from_mat4(&screen_turn(&screen));
         screen.from_world *= DMat4::from_quat(turn.inverse());
         let at = DVec2::new(300.0, 200.0);
-        let requested = Wanted::Nearest { at, radius: 5.0 };
+        let requested = PickQuery::Nearest { at, radius: 5.0 };
         let found = pick(&lines, None, &screen, &requested, &on(1), &Control::new()).unwrap();
         let expected = u32::from(order[0] == behind);
         assert_eq!(found, [expected]);
@@ -140,7 +140,7 @@ pub(super) fn enclosed() {
             }
             odd
         };
-        let requested = Wanted::Within(outline.clone());
+        let requested = PickQuery::Within(outline.clone());
         let found = pick(&lines, None, &screen, &requested, &on(2), &Control::new()).unwrap();
         for i in 0..60u32 {
             let points = seen(lines.streamline(i as usize), &screen);
@@ -155,7 +155,7 @@ pub(super) fn enclosed() {
         }
     }
     assert!(hits > 100 && grazed * 20 < hits, "{hits}, {grazed}");
-    let few = Wanted::Within(vec![DVec2::ZERO, DVec2::ONE]);
+    let few = PickQuery::Within(vec![DVec2::ZERO, DVec2::ONE]);
     let lines = walks(&mut random, 5);
     let screen = screen(&mut random, false);
     let found = pick(&lines, None, &screen, &few, &on(1), &Control::new()).unwrap();

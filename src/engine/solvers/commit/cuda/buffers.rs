@@ -4,7 +4,7 @@ use super::super::dictionary::Slab;
 use super::super::harmonics::{COUNT, DEGREES};
 use super::super::operator::Shape;
 use super::super::samples::Samples;
-use super::part::Made;
+use super::part::SlabInput;
 use super::{Error, FOURS, KERNELS, PAD, PART, ROW, WHAT, blocks};
 use crate::compute::cuda::{self, Device};
 use bytemuck::{Pod, Zeroable};
@@ -192,10 +192,10 @@ pub fn bytes(segments: u64, shape: Shape, rank: usize, shells: usize) -> u64 {
 impl Buffers {
     pub fn new(
         device: &Device,
-        made: &Made,
+        made: &SlabInput,
         slab: &Slab,
     ) -> Result<(Self, Shape, Vec<u32>), Error> {
-        let Made {
+        let SlabInput {
             dictionary,
             responses,
             mixing,

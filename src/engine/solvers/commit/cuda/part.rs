@@ -40,7 +40,7 @@ struct Kernels {
 
 /// The input that all slabs share.
 #[derive(Clone, Copy)]
-pub struct Made<'a> {
+pub struct SlabInput<'a> {
     pub dictionary: &'a Dictionary,
     /// Responses of the mixed columns.
     pub responses: &'a Responses,
@@ -52,7 +52,7 @@ pub struct Made<'a> {
 impl Part {
     /// Returns the slab, its buffers, and the positions of samples among the padded samples of a voxel.
     pub fn new(
-        made: &Made,
+        made: &SlabInput,
         slab: &Slab,
         devices: &Arc<[Device]>,
         card: usize,

@@ -1,6 +1,6 @@
 //! The vectors of a fit on graphics cards.
 
-use super::super::solver::{Engine, Last, Penalty, Stepped};
+use super::super::solver::{EndPoint, Engine, Penalty, StepMeasures};
 use super::buffers::Finish;
 use super::device_vectors::{DeviceVectors, OF_COLUMNS, OF_GROUPS, Point, SUMS};
 use super::{MultiDeviceOperator, in_job};
@@ -113,7 +113,7 @@ impl Engine for Vectors<'_> {
         Ok(self.objective(&self.read()?))
     }
 
-    fn step(&mut self, beta: f32) -> Result<Stepped, Error> {
+    fn step(&mut self, beta: f32) -> Result<StepMeasures, Error> {
         self.each.iter_mut().try_for_each(DeviceVectors::clear)?;
         if self.each[0].groups.is_some() {
             self.gradient(|of| [&of.now, &of.before], beta)?;
@@ -130,7 +130,7 @@ impl Engine for Vectors<'_> {
         let sums = self.read()?;
         let [step, size, turned, _, above, moved] = std::array::from_fn(|i| sums[OF_COLUMNS + i]);
         self.sides = (above as u64, moved as u64);
-        Ok(Stepped {
+        Ok(StepMeasures {
             objective: self.objective(&sums),
             moved: sums[1],
             step,
@@ -150,7 +150,7 @@ impl Engine for Vectors<'_> {
         Ok(())
     }
 
-    fn take_back(&mut self) -> Result<(), Error> {
+    fn undo_step(&mut self) -> Result<(), Error> {
         self.swap();
         for of in &mut self.each {
             of.before.copy(&of.now, of.part.device())?;
@@ -229,7 +229,7 @@ impl Engine for Vectors<'_> {
         }
     }
 
-    fn finish(mut self) -> Result<Last, Error> {
+    fn finish(mut self) -> Result<EndPoint, Error> {
         self.gradient(|of| [&of.now; 2], 0.0)?;
         for of in &mut self.each {
             of.clear()?;
@@ -239,7 +239,7 @@ impl Engine for Vectors<'_> {
         let sums = self.read()?;
         let (moved, size) = (sums[OF_COLUMNS], sums[OF_COLUMNS + 1]);
         let shape = self.cards.shape;
-        let mut last = Last {
+        let mut last = EndPoint {
             kkt: (moved / size.max(f64::MIN_POSITIVE)).sqrt(),
             x: vec![0.0; shape.columns()],
             predicted: vec![0.0; shape.rows()],

@@ -27,7 +27,7 @@ use std::sync::Arc;
 /// Pieces whose directions differ by at most this angle are merged.
 pub const MERGE_DEG: f64 = 3.0;
 /// Peaks shorter than this share of the voxel's longest peak are left out.
-pub const LEAST_PEAK: f32 = 0.1;
+pub const MIN_PEAK: f32 = 0.1;
 /// Marks unused voxels.
 const UNUSED: u32 = u32::MAX;
 
@@ -344,7 +344,7 @@ fn peaks_in(volume: &Volume, voxels: &[u32]) -> (usize, Vec<u16>, Vec<u8>) {
         };
         let longest = (0..places).map(length).fold(0.0, f32::max);
         for p in 0..places {
-            if length(p) > 0.0 && length(p) >= LEAST_PEAK * longest {
+            if length(p) > 0.0 && length(p) >= MIN_PEAK * longest {
                 codes[usize::from(*count)] = directions::code(peak(p).as_dvec3());
                 *count += 1;
             }

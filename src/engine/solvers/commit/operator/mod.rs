@@ -120,7 +120,7 @@ pub struct Work {
 
 /// The numbers that determine the work.
 #[derive(Clone, Copy, PartialEq, Debug)]
-pub struct Counted {
+pub struct WorkCounts {
     pub segments: f64,
     pub peaks: f64,
     pub voxels: f64,
@@ -134,7 +134,7 @@ pub struct Counted {
 
 impl Work {
     pub fn new(dictionary: &Dictionary, responses: &Responses, samples: &Samples) -> Self {
-        Self::counted(&Counted {
+        Self::counted(&WorkCounts {
             segments: dictionary.segments.len() as f64,
             peaks: dictionary.peak_count() as f64,
             voxels: dictionary.voxels.len() as f64,
@@ -146,7 +146,7 @@ impl Work {
         })
     }
 
-    pub fn counted(n: &Counted) -> Self {
+    pub fn counted(n: &WorkCounts) -> Self {
         let count = n.samples;
         // Measured on one core with AVX2, in units of 0.2 ns.
         let segment = |atoms: f64| 100.0 + n.shells * (110.0 + 7.0 * atoms) + 20.0;
@@ -307,7 +307,7 @@ impl Operator {
     }
 
     /// With an imported table.
-    pub fn foreign(dictionary: &Dictionary, table: dense::Table) -> Self {
+    pub fn with_imported_table(dictionary: &Dictionary, table: dense::Table) -> Self {
         let squares = table.mean_squares();
         let (mixing, table) = Mixing::from_table(table, TOLERANCE);
         let inner = Inner::Dense(Dense::with_table(dictionary, table));

@@ -1,7 +1,7 @@
 //! The vectors of a fit in memory, on all threads.
 
 use super::Problem;
-use super::engine::{Engine, Last, Stepped};
+use super::engine::{EndPoint, Engine, StepMeasures};
 use super::vectors::{Lanes8, Residual, add, combine, product, sums};
 use crate::compute::simd::dispatch;
 use crate::solvers::Error;
@@ -116,7 +116,7 @@ impl Engine for Cpu<'_> {
         Ok(objective)
     }
 
-    fn step(&mut self, beta: f32) -> Result<Stepped, Error> {
+    fn step(&mut self, beta: f32) -> Result<StepMeasures, Error> {
         let problem = self.problem;
         problem.gradient(beta, &self.now, &self.before, &mut self.g)?;
         // The slot of the point before the last is free.
@@ -130,7 +130,7 @@ impl Engine for Cpu<'_> {
             let back = h * (z - x);
             [back * (z - x), h * x * x, back * (x - before)]
         });
-        Ok(Stepped {
+        Ok(StepMeasures {
             objective,
             moved,
             step,
@@ -153,7 +153,7 @@ impl Engine for Cpu<'_> {
         Ok(())
     }
 
-    fn take_back(&mut self) -> Result<(), Error> {
+    fn undo_step(&mut self) -> Result<(), Error> {
         std::mem::swap(&mut self.before, &mut self.now);
         self.before.x.copy_from_slice(&self.now.x);
         self.before.r.copy_from_slice(&self.now.r);
@@ -243,7 +243,7 @@ impl Engine for Cpu<'_> {
         std::mem::swap(&mut self.now, &mut self.round.moved);
     }
 
-    fn finish(mut self) -> Result<Last, Error> {
+    fn finish(mut self) -> Result<EndPoint, Error> {
         self.problem
             .gradient(0.0, &self.now, &self.now, &mut self.g)?;
         let kkt = self.problem.kkt(&self.h, &self.now.x, &self.g);
@@ -252,7 +252,7 @@ impl Engine for Cpu<'_> {
             .iter_mut()
             .zip(self.problem.y)
             .for_each(|(r, y)| *r += y);
-        Ok(Last {
+        Ok(EndPoint {
             x: self.now.x,
             predicted,
             kkt,

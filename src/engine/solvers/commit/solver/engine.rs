@@ -4,7 +4,7 @@ use crate::solvers::Error;
 
 /// Measures of a step of the first phase.
 #[derive(Clone, Copy, PartialEq, Debug)]
-pub struct Stepped {
+pub struct StepMeasures {
     /// At the new point.
     pub objective: f64,
     /// |A (x − z)|².
@@ -18,7 +18,7 @@ pub struct Stepped {
 }
 
 /// The end point of a fit.
-pub struct Last {
+pub struct EndPoint {
     pub x: Vec<f32>,
     /// A x.
     pub predicted: Vec<f32>,
@@ -32,7 +32,7 @@ pub trait Engine {
     fn begin(&mut self) -> Result<f64, Error>;
 
     /// Steps from z = (1 + β) now − β before to the next point.
-    fn step(&mut self, beta: f32) -> Result<Stepped, Error>;
+    fn step(&mut self, beta: f32) -> Result<StepMeasures, Error>;
 
     /// The number of positive weights, and of those that reached or left 0 in the last step.
     fn sides(&mut self) -> (u64, u64);
@@ -41,7 +41,7 @@ pub trait Engine {
     fn grow(&mut self, factor: f32) -> Result<(), Error>;
 
     /// Undoes the last step; all three points are then where it began.
-    fn take_back(&mut self) -> Result<(), Error>;
+    fn undo_step(&mut self) -> Result<(), Error>;
 
     /// z = (1 + β) now − β before.
     fn follow(&mut self, beta: f32) -> Result<(), Error>;
@@ -67,5 +67,5 @@ pub trait Engine {
     /// The last trial point becomes the current point.
     fn accept(&mut self);
 
-    fn finish(self) -> Result<Last, Error>;
+    fn finish(self) -> Result<EndPoint, Error>;
 }

@@ -32,7 +32,7 @@ mod free;
 mod penalty;
 mod vectors;
 
-pub use engine::{Engine, Last, Stepped};
+pub use engine::{EndPoint, Engine, StepMeasures};
 pub use penalty::{Group, Penalty};
 
 use super::cuda::Vectors;
@@ -309,7 +309,7 @@ fn run(
             left *= f64::from(factor);
             if made.objective > objective {
                 // Repeat from the last point with a shorter step.
-                engine.take_back()?;
+                engine.undo_step()?;
                 (t, beta) = (1.0, 0.0);
                 curve.push(objective);
                 reached.push(objective);

@@ -48,7 +48,7 @@ impl Summary {
 
 /// Rays whose points are copied to the host, one after the other.
 #[derive(Default)]
-struct Wanted {
+struct GatheredRays {
     gather_list: GatherList,
     seeds: Vec<AtSeed>,
 }
@@ -60,7 +60,7 @@ struct AtSeed {
     point: [f32; 3],
 }
 
-impl Wanted {
+impl GatheredRays {
     fn add(&mut self, ends: &Ends, point: [f32; 3]) {
         let Ends { head, tail, .. } = ends;
         self.gather_list.add_backwards(head.first, head.count);
@@ -123,7 +123,7 @@ impl Job<'_> {
         let follow_ms = self.follow(device, card, range.clone(), &active, &mut halves, points)?;
         let rules = join::JoinRules::new(self.gates, &self.params.walk);
         let mut joined = JoinedCurves::new(self.gates);
-        let [mut kept, mut missed] = [Wanted::default(), Wanted::default()];
+        let [mut kept, mut missed] = [GatheredRays::default(), GatheredRays::default()];
         let seeds = &self.rays.seeds[range];
         for (pair, (ray, seed, at)) in halves.chunks_exact(senses).zip(seeds) {
             if let Some(ends) = joined.count_ray((*ray, *seed), pair, &rules) {
@@ -132,7 +132,7 @@ impl Job<'_> {
             }
         }
         let all = kept.gather_list.points() + missed.gather_list.points();
-        self.room.has(self.seeds_in(seeds.len()), all)?;
+        self.room.check_points(self.seeds_in(seeds.len()), all)?;
         let mut gather_ms = 0.0;
         for (requested, lines) in [(&kept, &mut joined.kept), (&missed, &mut joined.missed)] {
             gather_ms += requested.fetch(device, points, active.len(), lines, self.backend)?;

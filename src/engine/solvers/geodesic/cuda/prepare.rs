@@ -6,7 +6,7 @@ use crate::compute::{DataId, kernels};
 use crate::data::TensorField;
 use crate::solvers::curves::cells::Record;
 use crate::solvers::curves::spline::EXTENSION;
-use crate::solvers::geodesic::ray_metric::{LEAST_SHARE, scale};
+use crate::solvers::geodesic::ray_metric::{MIN_SHARE, scale};
 use crate::solvers::geodesic::{Precision, Sharpening};
 use bytemuck::{Pod, Zeroable};
 use cudarc::driver::{CudaSlice, DeviceRepr, LaunchConfig, PushKernelArg as _};
@@ -68,7 +68,7 @@ pub fn prepare(
         alpha: alpha as f32,
         power,
         below_fa: below_fa as f32,
-        least_share: LEAST_SHARE as f32,
+        least_share: MIN_SHARE as f32,
         to_voxel: [0, 1, 2].map(|row| matrix.row(row).as_vec3().into()),
     };
     let kernel = |name| device.kernel(kernels::GEODESIC, name);

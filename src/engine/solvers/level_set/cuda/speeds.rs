@@ -8,7 +8,7 @@ use crate::solvers::level_set::speed::{PLANES, Speeds};
 impl Engine {
     /// Uploads changed speeds; `inside`: voxels inside and the sum of their quanta. Needs the backend's threads
     /// installed.
-    pub fn renew(
+    pub fn upload_speeds(
         &mut self,
         speeds: &Speeds,
         dt: f32,

@@ -29,7 +29,7 @@ impl Disc {
     }
 
     /// The largest u · x in the disc.
-    fn most(&self, u: DVec3) -> f64 {
+    fn support(&self, u: DVec3) -> f64 {
         let ball = u.dot(self.centre) + self.reach;
         let along = u.dot(self.normal);
         let across = (1.0 - along * along).max(0.0).sqrt();
@@ -66,10 +66,10 @@ impl Hull {
         }
     }
 
-    fn most(&self, u: DVec3) -> f64 {
+    fn support(&self, u: DVec3) -> f64 {
         match self {
             Self::Segment([a, b]) => u.dot(*a).max(u.dot(*b)),
-            Self::Disc(disc) => disc.most(u),
+            Self::Disc(disc) => disc.support(u),
         }
     }
 
@@ -79,7 +79,7 @@ impl Hull {
     pub fn apart(&self, disc: &Disc) -> f64 {
         let along = |to: DVec3, from: DVec3| {
             let u = (to - from).try_normalize();
-            u.map_or(0.0, |u| -self.most(-u) - disc.most(u))
+            u.map_or(0.0, |u| -self.support(-u) - disc.support(u))
         };
         let (near, centre) = match self {
             Self::Segment(segment) => (

@@ -15,7 +15,7 @@ use crate::data::bounding_chunks::Bounds as PieceBounds;
 use glam::{DVec3, Vec3};
 use isosurface::Bounds;
 use rayon::prelude::*;
-use search::{Found, Least, Other, Search};
+use search::{CandidatePairs, Other, Search, SmallestDistance};
 
 /// Points of a tractogram from which a first bound is computed.
 const SAMPLES: usize = 64;
@@ -69,8 +69,8 @@ pub fn to_streamlines(
         surface,
         other: None,
     };
-    let least = Least::new(f64::INFINITY);
-    let look = |ends: &[[DVec3; 2]], found: &mut Found| {
+    let least = SmallestDistance::new(f64::INFINITY);
+    let look = |ends: &[[DVec3; 2]], found: &mut CandidatePairs| {
         let others: Vec<Other> = ends.iter().map(|s| Other::Segment(*s)).collect();
         let bounds = Bounds::around(ends.iter().flatten().copied());
         search.pairs(&bounds, &others, &least, found);
@@ -79,10 +79,10 @@ pub fn to_streamlines(
     let some = lines.points.iter().step_by(every).map(world);
     let first = known.into_iter().chain(some).filter(|p| p.is_finite());
     for point in first {
-        look(&[[point; 2]], &mut Found::new());
+        look(&[[point; 2]], &mut CandidatePairs::new());
     }
     let pieces = lines.pieces();
-    let of_line = |mut found: Found, line: usize| {
+    let of_line = |mut found: CandidatePairs, line: usize| {
         let points = lines.streamline(line);
         let requested = pieces_within(&all, least.mm());
         for range in pieces.near(line, points.len(), requested) {
@@ -95,8 +95,8 @@ pub fn to_streamlines(
     };
     let each = (0..lines.len()).into_par_iter().with_min_len(AT_ONCE);
     let mut found = each
-        .fold(Found::new, of_line)
-        .reduce(Found::new, Found::with);
+        .fold(CandidatePairs::new, of_line)
+        .reduce(CandidatePairs::new, CandidatePairs::with);
     found.drop_far(&least);
     search.refine(found)
 }
@@ -113,21 +113,21 @@ pub fn to_surface(
         surface,
         other: Some(other),
     };
-    let least = Least::new(f64::INFINITY);
+    let least = SmallestDistance::new(f64::INFINITY);
     if let Some(point) = known {
         let bounds = Bounds::around([point].into_iter());
         let others = [Other::Segment([point; 2])];
-        search.pairs(&bounds, &others, &least, &mut Found::new());
+        search.pairs(&bounds, &others, &least, &mut CandidatePairs::new());
     }
-    let of_cell = |mut found: Found, cell: u32| {
+    let of_cell = |mut found: CandidatePairs, cell: u32| {
         let bounds = other.bounds_of(cell);
         search.pairs(&bounds, &[Other::Part(cell.into())], &least, &mut found);
         found
     };
     let each = other.cells().into_par_iter().with_min_len(AT_ONCE);
     let mut found = each
-        .fold(Found::new, of_cell)
-        .reduce(Found::new, Found::with);
+        .fold(CandidatePairs::new, of_cell)
+        .reduce(CandidatePairs::new, CandidatePairs::with);
     found.drop_far(&least);
     search.refine(found)
 }

@@ -12,14 +12,14 @@ use std::sync::atomic::{AtomicU64, Ordering as Atomic};
 const EXACT_MM: f64 = 1e-3;
 /// Largest number of pairs examined before the proven bound is accepted: where a long stretch is equally close, each
 /// of its parts would have to be refined.
-const MOST: usize = 400_000;
+const MAX_PAIRS: usize = 400_000;
 /// Number of pairs after which those that have become too distant are first dropped.
 const KEPT: usize = 8192;
 
 /// The smallest distance known to be attained, shared by threads.
-pub(super) struct Least(AtomicU64);
+pub(super) struct SmallestDistance(AtomicU64);
 
-impl Least {
+impl SmallestDistance {
     pub fn new(mm: f64) -> Self {
         Self(AtomicU64::new(mm.to_bits()))
     }
@@ -114,7 +114,13 @@ impl Search<'_> {
     }
 
     /// Adds the pairs that may be nearest, of the surface and parts of the other object within a box.
-    pub fn pairs(&self, bounds: &Bounds, others: &[Other], least: &Least, found: &mut Found) {
+    pub fn pairs(
+        &self,
+        bounds: &Bounds,
+        others: &[Other],
+        least: &SmallestDistance,
+        found: &mut CandidatePairs,
+    ) {
         self.surface.near(
             bounds,
             || least.mm(),
@@ -147,7 +153,7 @@ impl Search<'_> {
     }
 
     /// Splits the nearest pair until nothing can be closer than the best known distance.
-    pub fn refine(&self, found: Found) -> Option<Approach> {
+    pub fn refine(&self, found: CandidatePairs) -> Option<Approach> {
         let mut best: Option<Joined> = None;
         let take = |pair: &Pair, best: &mut Option<Joined>| {
             let joined = self.joined(pair);
@@ -167,7 +173,7 @@ impl Search<'_> {
         while let Some(pair) = waiting.pop() {
             let mm = best.map_or(f64::INFINITY, |b| b.mm);
             proven = pair.least.min(mm);
-            if pair.least >= mm - EXACT_MM || looked_at >= MOST {
+            if pair.least >= mm - EXACT_MM || looked_at >= MAX_PAIRS {
                 break;
             }
             let halved = self.halved(&pair);
@@ -230,12 +236,12 @@ impl Search<'_> {
 }
 
 /// Candidate pairs for the shortest distance.
-pub(super) struct Found {
+pub(super) struct CandidatePairs {
     pairs: Vec<Pair>,
     most: usize,
 }
 
-impl Found {
+impl CandidatePairs {
     pub fn new() -> Self {
         Self {
             pairs: Vec::new(),
@@ -243,7 +249,7 @@ impl Found {
         }
     }
 
-    fn add(&mut self, pair: Pair, least: &Least) {
+    fn add(&mut self, pair: Pair, least: &SmallestDistance) {
         self.pairs.push(pair);
         if self.pairs.len() >= self.most {
             self.drop_far(least);
@@ -251,7 +257,7 @@ impl Found {
         }
     }
 
-    pub fn drop_far(&mut self, least: &Least) {
+    pub fn drop_far(&mut self, least: &SmallestDistance) {
         let mm = least.mm();
         self.pairs.retain(|pair| pair.least < mm);
     }

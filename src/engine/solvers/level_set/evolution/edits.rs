@@ -45,23 +45,23 @@ impl Evolution {
         params.check()?;
         let inputs = self.inputs[number].clone();
         inputs.have_layer(params)?;
-        let (moved, steered) = (number != self.number, *params != self.speeds.params);
-        if !(moved || steered) {
+        let (moved, changed) = (number != self.number, *params != self.speeds.params);
+        if !(moved || changed) {
             return Ok(());
         }
         backend.install(|| {
             let speeds = moving(&inputs, params, &self.stencil, &self.spheres())?;
             let before = std::mem::replace(&mut self.speeds, speeds);
-            if let Err(error) = self.renew() {
+            if let Err(error) = self.apply_speeds() {
                 self.speeds = before;
                 return Err(error);
             }
-            self.leak_detector.steered();
+            self.leak_detector.record_change();
             if moved {
                 self.number = number;
                 self.note(ScriptEvent::Inputs(number));
             }
-            if steered {
+            if changed {
                 self.note(ScriptEvent::Params(params.clone()));
             }
             Ok(())
@@ -105,7 +105,7 @@ impl Evolution {
         })?;
         let contact = backend.install(|| self.contact(&field));
         self.leak_detector
-            .edited(census.inside, sphere.add, contact);
+            .record_sphere(census.inside, sphere.add, contact);
         self.note(ScriptEvent::Sphere(*sphere));
         Ok(())
     }
@@ -129,7 +129,7 @@ impl Evolution {
             *last = inside;
         }
         self.sum = sum;
-        self.renew()
+        self.apply_speeds()
     }
 
     /// Lets the surface continue after a leak: what it touches now is allowed. The next leak pauses it again.
@@ -149,7 +149,7 @@ pub(super) fn moving(
     spheres: &[Sphere],
 ) -> Result<Arc<Speeds>, Error> {
     let speeds = Speeds::new(inputs, params, stencil, spheres);
-    let all = speeds.most + speeds.drift + f64::from(params.smoothness + params.rescaling);
+    let all = speeds.max_speed + speeds.drift + f64::from(params.smoothness + params.rescaling);
     if all > 0.0 {
         return Ok(Arc::new(speeds));
     }

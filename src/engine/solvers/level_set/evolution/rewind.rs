@@ -87,7 +87,7 @@ impl Evolution {
     ) -> Result<(), Error> {
         let before = Before::new(self)?;
         self.watched = false;
-        let gone = self.gone_back(step, with_changes, backend, control);
+        let gone = self.rewound(step, with_changes, backend, control);
         match &gone {
             Ok(()) => self.watched = before.watched,
             Err(_) => before.give_back(self, backend)?,
@@ -95,7 +95,7 @@ impl Evolution {
         gone
     }
 
-    fn gone_back(
+    fn rewound(
         &mut self,
         step: u64,
         with_changes: bool,
@@ -173,7 +173,7 @@ impl Evolution {
                 other => return Ok(other),
             }
         }
-        self.leak_detector.passes();
+        self.leak_detector.drop_suspicion();
         Ok(Ended::Steps)
     }
 

@@ -10,7 +10,7 @@ const REST: f64 = 1e-3;
 pub const REST_WINDOWS: usize = 10;
 /// A surface at rest fluctuates: some voxels near it change sides, this share of the surface voxels of a ball of its
 /// volume, …
-const BREATH: f64 = 0.05;
+const FLUCTUATION: f64 = 0.05;
 /// … but at most this many, unless `REST` allows more.
 const FEW: f64 = 5.0;
 /// Number of windows whose median is the recent growth.
@@ -173,18 +173,18 @@ impl Rest {
             return false;
         };
         let [before, now] = [self.inside[before], self.inside[self.last()]];
-        now.abs_diff(before) as f64 <= Self::breath(before)
+        now.abs_diff(before) as f64 <= Self::max_fluctuation(before)
     }
 
     /// How many voxels may change sides at a resting surface of this volume: of 20 inside 1, of 50 inside 3, of 100
     /// inside 5.
     fn few(inside: u64) -> f64 {
         let ball = (36.0 * std::f64::consts::PI).cbrt() * (inside as f64).powf(2.0 / 3.0);
-        (BREATH * ball).min(FEW)
+        (FLUCTUATION * ball).min(FEW)
     }
 
     /// How much a resting surface of this volume may change within `REST_WINDOWS`.
-    fn breath(inside: u64) -> f64 {
+    fn max_fluctuation(inside: u64) -> f64 {
         (REST * inside as f64).max(Self::few(inside))
     }
 

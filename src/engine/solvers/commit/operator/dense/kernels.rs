@@ -62,7 +62,7 @@ macro_rules! few {
 impl Dense {
     /// Prefetches the rows of a later run if the table exceeds the cache.
     #[inline(always)]
-    fn soon<const W: usize>(&self, rows: &[[Lanes<LANES>; W]], run: usize) {
+    fn prefetch_run<const W: usize>(&self, rows: &[[Lanes<LANES>; W]], run: usize) {
         if let Some(direction) = self.runs.get(run + AHEAD) {
             let first = usize::from(*direction) * self.shape.atoms * W;
             let rows = rows.as_flattened();
@@ -144,7 +144,7 @@ impl Forward<'_> {
             let mut sums = [Lanes::ZERO; W];
             for run in dense.voxels[voxel]..dense.voxels[voxel + 1] {
                 if far {
-                    dense.soon(table, run);
+                    dense.prefetch_run(table, run);
                 }
                 let (own, rest) = weights.split_at(shape.atoms);
                 weights = rest;
@@ -250,7 +250,7 @@ fn multiply<const W: usize, const FMA: bool>(
         let y: [Lanes<LANES, FMA>; W] = std::array::from_fn(|i| Lanes(y[begin + i]));
         for run in dense.voxels[voxel]..dense.voxels[voxel + 1] {
             if far {
-                dense.soon(table, run);
+                dense.prefetch_run(table, run);
             }
             let first = usize::from(dense.runs[run]) * shape.atoms;
             let to = &mut of_runs[next..next + shape.atoms];
