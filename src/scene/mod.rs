@@ -121,7 +121,7 @@ pub fn scene(state: &State, size: Size) -> ScenePane {
 pub fn scene_from(state: &State, camera: &Camera, size: Size) -> ScenePane {
     let (document, view) = (&state.document, &state.view);
     let head = head_mask(document);
-    let outline = head.clone().filter(|_| view.show_outline);
+    let outline = head.clone().filter(|_| view.visible.outline);
     ScenePane {
         size_px: size.pixels(),
         scale: size.pixels_per_point as f32,
@@ -277,7 +277,7 @@ fn missed(state: &State) -> Option<Lines> {
     let document = &state.document;
     let live = state.session.live.as_ref()?;
     let targeted = document.regions.iter().any(|r| r.role == Role::Target);
-    let requested = state.view.show_missed && document.live_display().visible;
+    let requested = state.view.visible.missed && document.live_display().visible;
     let stopped = state.stopped();
     let missed = stopped.map_or(&live.output.missed, |(_, [_, missed])| missed);
     let tracks = state.view.task.shows_live();

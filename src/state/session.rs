@@ -259,6 +259,8 @@ pub struct StatusAbout {
     pub task: Option<(Task, String)>,
     /// The step that was undone or redone last.
     pub step: Option<String>,
+    /// About a turntable that was stopped.
+    pub turntable: Option<String>,
 }
 
 /// The backend that is open.

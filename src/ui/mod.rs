@@ -226,7 +226,7 @@ pub fn show(
         });
     } else {
         let mut centre = middle;
-        if state.view.show_panels {
+        if state.view.visible.panels {
             let wide = if narrow { space::RAIL } else { space::LEFT };
             let side = Rect::from_min_max(middle.min, pos2(left + wide, bottom));
             centre.min.x = side.right();
@@ -245,7 +245,7 @@ pub fn show(
             });
         }
         if narrow
-            && state.view.show_panels
+            && state.view.visible.panels
             && let Some(list) = memory.list
         {
             let side = centre.with_max_x(centre.left() + space::LEFT);

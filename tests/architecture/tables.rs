@@ -391,12 +391,12 @@ pub const STEMS: &[(&str, Option<&str>)] = &[
     ("region", Some("region")),
     ("density", Some("density")),
     ("alignment", Some("align")),
-    ("eikonal", Some("cost")),
+    ("eikonal", None),
     ("level_set", Some("segment")),
     ("commit", Some("commit")),
     ("metric", None),
     ("connectivity", Some("connectome")),
-    ("pathway", None),
+    ("pathway", Some("pathway")),
 ];
 
 /// Largest number of lines of a function, from `fn` to its last brace.
@@ -415,10 +415,8 @@ pub const LONG_FUNCTIONS: &[(&str, usize)] = &[
     ("src/render/volume.rs march", 126),
     ("src/state/methods.rs curves", 147),
     ("src/state/pathways/jobs/find.rs solve", 135),
-    ("src/state/update/mod.rs apply", 285),
     ("src/ui/files.rs contents", 144),
     ("src/ui/forms/eikonal/results.rs row", 122),
-    ("src/ui/palette.rs entries", 232),
 ];
 
 /// Largest number of named fields of a struct.
@@ -433,7 +431,6 @@ pub const WIDE_STRUCTS: &[(&str, usize)] = &[
     ("src/state/document.rs Document", 29),
     ("src/state/sessions/types.rs Saving", 23),
     ("src/state/session.rs Session", 52),
-    ("src/state/view.rs View", 26),
     ("src/ui/mod.rs Memory", 33),
     ("src/ui/views/mod.rs Views", 22),
 ];

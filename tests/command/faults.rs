@@ -77,7 +77,7 @@ const SOLVERS: [(&str, &str); 13] = [
         "geodesic in/dwi.nii.gz --mask in/mask.nii.gz --seed sphere:0,0,0,5 --out out/r.tck --force --backend cpu",
     ),
     (
-        "cost",
+        "pathway",
         "cost in/dwi.nii.gz --mask in/mask.nii.gz --from sphere:-6,0,0,3 --to sphere:6,0,0,3 --out out/c --force --backend cpu",
     ),
     (

@@ -8,8 +8,6 @@ use crate::state::recipe::picture;
 use crate::state::{Pane, Severity, State, View};
 use std::path::Path;
 
-const STOPPED: &str = "Stopped after ";
-
 /// Takes a picture, or begins a turntable.
 pub fn take(state: &mut State, shot: Shot, effects: &mut Vec<Effect>) {
     state.session.forget_failures(Slot::Save);
@@ -97,7 +95,10 @@ pub fn stop(state: &mut State) -> bool {
         return false;
     };
     let Turning { done, turn, .. } = turning;
-    state.session.status = format!("{STOPPED}{done} of {} pictures", turn.frames);
+    report_stop(
+        state,
+        format!("Stopped after {done} of {} pictures", turn.frames),
+    );
     true
 }
 
@@ -136,13 +137,20 @@ pub fn not_saved(state: &mut State, ticket: u64) {
     if turning.is_some_and(|turning| turning.writing == Some(ticket)) {
         let why = std::mem::take(&mut state.session.status);
         stop_before(state);
-        state.session.status += &format!(" · {why}");
+        let stopped = std::mem::take(&mut state.session.status);
+        report_stop(state, format!("{stopped} · {why}"));
     }
+}
+
+fn report_stop(state: &mut State, status: String) {
+    state.session.status_about.turntable = Some(status.clone());
+    state.session.status = status;
 }
 
 /// Whether the status says that a turntable was stopped; that matters more than that its last picture was saved.
 pub fn turn_was_stopped(state: &State) -> bool {
-    state.session.status.starts_with(STOPPED)
+    let stopped = state.session.status_about.turntable.as_deref();
+    stopped.is_some_and(|stopped| state.session.status.starts_with(stopped))
 }
 
 /// A picture was drawn. If one of a turntable failed, the rest would fail, too.

@@ -53,7 +53,7 @@ impl Comparing {
         seen.session.live = self.with.live.clone();
         seen.session.bundle.stopped.ask(None);
         seen.session.selected_region = None;
-        seen.view.show_missed &= self.shows_missed(state.session.live.as_ref());
+        seen.view.visible.missed &= self.shows_missed(state.session.live.as_ref());
         seen.session.comparing = None;
         // In tasks that do not show live results.
         if let Some(id) = self.with.was_live.filter(|_| !state.view.task.shows_live()) {

@@ -102,7 +102,7 @@ fn looked_at() {
     let recipe = pathway_recipe(&window.state, None);
     let command = recipe.expect("a recipe").command();
     assert!(
-        command.starts_with("arcuate cost /data/scan.nii.gz"),
+        command.starts_with("arcuate pathway /data/scan.nii.gz"),
         "{command}"
     );
     assert!(command.contains("--from sphere:0,-14,0,") && command.contains("--epsilon 0.2"));

@@ -58,7 +58,7 @@ fn tools() {
     press(&mut window, Key::O);
     let view = &window.state().state.view;
     assert_eq!(view.convention, Convention::Neurological);
-    assert!(!view.show_crosshair && !view.show_letters);
+    assert!(!view.visible.crosshair && !view.visible.letters);
 }
 
 fn without_mouse() {

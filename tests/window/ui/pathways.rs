@@ -340,7 +340,7 @@ fn legends() {
         ("Cost u₂".to_owned(), side(1)),
     );
     for slices in [false, true] {
-        state.view.show_slices_with_tracks = slices;
+        state.view.visible.slices_with_tracks = slices;
         for shown in Shown::ALL {
             state.document.pathways.shown = shown;
             let on_slices = match shown {

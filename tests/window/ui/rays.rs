@@ -273,9 +273,9 @@ fn missed() {
     let mut window = window(shot(), [1920.0, 1080.0]);
     window.get_by_label_contains("Missed the targets, ");
     click(&mut window, "Hide Missed the targets");
-    assert!(!window.state().state.view.show_missed);
+    assert!(!window.state().state.view.visible.missed);
     click(&mut window, "Show Missed the targets");
-    assert!(window.state().state.view.show_missed);
+    assert!(window.state().state.view.visible.missed);
     let display = &window.state().state.document.ray_display;
     assert_eq!(display.line_colouring, LineColouring::Measure);
 }

@@ -63,7 +63,7 @@ fn letters() {
     };
     // Bright where x is smaller, which is left.
     let mut bright = state();
-    bright.view.show_crosshair = false;
+    bright.view.visible.crosshair = false;
     let mut black = bright.clone();
     Arc::make_mut(&mut black.document.layers[0]).display.window = (1e6, 2e6);
     for convention in [Convention::Radiological, Convention::Neurological] {

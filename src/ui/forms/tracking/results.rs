@@ -451,7 +451,7 @@ fn missed(ui: &mut Ui, state: &State, live: &CurveResult, actions: &mut Vec<Acti
     ui.painter()
         .hline(dash.x - 5.0..=dash.x + 5.0, dash.y, stroke);
     let font = theme::regular(size::LABEL);
-    let shown = state.view.show_missed;
+    let shown = state.view.visible.missed;
     let ink = if shown { p.t1 } else { p.t2 };
     let name_at = paint::inset(row, 18.0, 28.0);
     paint::left(ui.painter(), name_at, name, font.clone(), ink);
