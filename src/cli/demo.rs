@@ -84,7 +84,7 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
             role: place.role,
             shape,
         }))?;
-        if let Some(region) = window.state.session.selected_region {
+        if let Some(region) = window.state.session.regions.selected {
             window.act(Action::Region(RegionAction::Rename {
                 region,
                 name: place.name.to_owned(),
@@ -122,7 +122,7 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
         files.push(path);
     }
 
-    let live = state.session.live.as_ref();
+    let live = state.session.track.live.as_ref();
     let kept = live.map_or(0, |l| l.output.kept.len());
     let seeds = live.map_or(0, |l| l.seeds);
     let command = live.map_or_else(String::new, |l| l.recipe.command());

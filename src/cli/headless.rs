@@ -46,8 +46,8 @@ fn remedy(missing: &Missing) -> &'static str {
 impl<'a> Headless<'a> {
     pub fn new(runner: &'a mut Runner) -> Self {
         let mut state = State::new(runner.backend.label());
-        state.session.backend.reason = runner.backend.reason();
-        state.session.backend.on_card = runner.backend.accelerator().is_some();
+        state.session.device.backend.reason = runner.backend.reason();
+        state.session.device.backend.on_card = runner.backend.accelerator().is_some();
         Self { state, runner }
     }
 
@@ -57,7 +57,7 @@ impl<'a> Headless<'a> {
         let effects = update(&mut self.state, action);
         self.carry_out(effects)?;
         // There is no user to ask which visit to open, so it is the first.
-        match self.state.session.folder {
+        match self.state.session.files.folder {
             Some(_) => self.act(Action::Files(FilesAction::OpenVisit(Some(0)))),
             None => Ok(()),
         }
@@ -115,7 +115,7 @@ impl<'a> Headless<'a> {
 
     /// Prints the window's warnings, mostly about files, to standard error.
     pub fn tell_warnings(&self) {
-        let messages = self.state.session.messages.iter();
+        let messages = self.state.session.notices.messages.iter();
         for message in messages.filter(|m| m.severity == Severity::Warning) {
             say(message.severity, &message.text);
         }
@@ -150,7 +150,7 @@ impl<'a> Headless<'a> {
             }
             effects.extend(update(&mut self.state, Action::Event(event)));
         }
-        let mut messages = self.state.session.messages.iter();
+        let mut messages = self.state.session.notices.messages.iter();
         match messages.find(|m| m.severity == Severity::Error) {
             Some(error) => Err(Failure::new(error.text.clone())),
             None => Ok(()),

@@ -7,20 +7,13 @@ use super::pictures::Pictures;
 use super::runner::{Failure, Runner};
 use crate::data::text::number;
 use crate::jobs::Ffmpeg;
-use crate::state::Content;
-use crate::state::Convention;
-use crate::state::FilesAction;
-use crate::state::LayerAction;
-use crate::state::Layout;
-use crate::state::Pane;
-use crate::state::Reading;
-use crate::state::RegionAction;
-use crate::state::Task;
-use crate::state::Turn;
-use crate::state::ViewAction;
 use crate::state::files::jobs::head::MakeHead;
 use crate::state::pictures::jobs::SaveFilm;
 use crate::state::update::is_session;
+use crate::state::{
+    Content, Convention, FilesAction, LayerAction, Layout, Pane, Reading, RegionAction, Task, Turn,
+    ViewAction,
+};
 use glam::{DVec2, DVec3};
 use serde_json::json;
 use std::path::{Path, PathBuf};
@@ -261,7 +254,12 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
         })?;
     }
     let pixels = options.size * f64::from(options.scale);
-    let live = state.session.live.as_ref().map(|l| l.output.kept.len());
+    let live = state
+        .session
+        .track
+        .live
+        .as_ref()
+        .map(|l| l.output.kept.len());
     let layers = state
         .document
         .layers

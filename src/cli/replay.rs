@@ -14,9 +14,9 @@ use crate::state::core::words::count;
 use crate::state::document::Made;
 use crate::state::files::jobs::SaveTractogram;
 use crate::state::pathways::PathwayResult;
-use crate::state::session::CurveParams;
 use crate::state::sessions::saved;
 use crate::state::streamlines::lines_of;
+use crate::state::track::types::CurveParams;
 use crate::state::update::{find_pathway, remake, weight_request};
 use crate::state::{
     Action, Content, Document, KeptPathway, Layer, LayerId, Method, Task, ViewAction, recipes,
@@ -204,7 +204,7 @@ fn kept(
 fn snapshots(window: &mut Headless, read: &ReadSession) -> Outcomes {
     let (now, snapshots) = (
         window.state.document.clone(),
-        window.state.session.snapshots.clone(),
+        window.state.session.snapshots.all.clone(),
     );
     let mut all = Outcomes::new();
     for (number, snapshot) in (1..).zip(&snapshots) {
@@ -450,12 +450,20 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
     window.open_session(&options.from.session, &options.from.look.look_in, true)?;
     let read = window.state.session.saving.opened.clone();
     let read = read.ok_or_else(|| Failure::new("The session was not opened"))?;
-    for message in &window.state.session.messages {
+    for message in &window.state.session.notices.messages {
         super::output::say(message.severity, &message.text);
     }
     // Files accepted as replacements, then or now.
     let replaced: Vec<String> = window.state.document.replaced.values().cloned().collect();
-    let stated = |s: &&String| window.state.session.messages.iter().any(|m| m.text == **s);
+    let stated = |s: &&String| {
+        window
+            .state
+            .session
+            .notices
+            .messages
+            .iter()
+            .any(|m| m.text == **s)
+    };
     for sentence in replaced.iter().filter(|s| !stated(s)) {
         warning!("{sentence}");
     }
@@ -550,7 +558,7 @@ fn results(window: &mut Headless, read: &ReadSession) -> Vec<Result<Replayed, St
     // Results of the session that were not recomputed.
     let made = |of: &str| results.iter().any(|(made, _)| made == of);
     let lost = read.results.iter().filter(|sum| !made(&sum.of));
-    let live_error = window.state.session.tracking.failure();
+    let live_error = window.state.session.track.schedule.failure();
     let live_error = live_error.map(str::to_owned);
     let lost: Vec<String> = lost
         .map(|sum| {

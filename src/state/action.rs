@@ -81,7 +81,7 @@ pub struct BeforeDrag {
 
 impl BeforeDrag {
     pub fn of(state: &super::State) -> Self {
-        let comparing = state.session.comparing.as_ref();
+        let comparing = state.session.snapshots.comparing.as_ref();
         Self {
             view: state.view.clone(),
             recorded: state.history.recorded(),

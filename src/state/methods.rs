@@ -1,22 +1,20 @@
 //! A paragraph for the methods section of a paper: the processing, with its numbers and citations.
 
 use super::document::FitMask;
-use crate::data::Region;
-use crate::data::Role;
 use crate::data::text::counted;
+use crate::data::{Region, Role};
 use crate::solvers::curves::{Integrator, Interpolation, Match, Seeding};
 use crate::solvers::geodesic::{self, Cut, Directions, Form, Precision, Sharpening};
 use crate::solvers::tensor_fit;
 use crate::solvers::tractogram::selection::SelectionOptions;
 use crate::state::alignment::AlignedBy;
 use crate::state::core::citations::{Citations, named};
-use crate::state::core::layer::Content;
-use crate::state::core::layer::Layer;
+use crate::state::core::layer::{Content, Layer};
 use crate::state::core::words::count;
 use crate::state::document::Method;
 use crate::state::origin::TensorFit;
 use crate::state::recipe::{RayMetricParams, Source};
-use crate::state::session::CurveParams;
+use crate::state::track::types::CurveParams;
 use crate::state::{Document, Recipe, State, density, filter, pathways, segment};
 use std::fmt::Write as _;
 
@@ -116,7 +114,7 @@ pub fn methods(state: &State) -> String {
         text += &curves(&made.curves, &made.regions, made.cut, &kept, &mut citations);
         text += &edits.unwrap_or_default();
     }
-    let live = state.session.live.as_ref();
+    let live = state.session.track.live.as_ref();
     if let Some(live) = live.filter(|l| !l.coarse && !l.output.kept.is_empty()) {
         let regions: Vec<Region> = document.regions.iter().map(|r| (**r).clone()).collect();
         let made = match document.method {
@@ -139,7 +137,7 @@ pub fn methods(state: &State) -> String {
         text,
         " Everything was computed with Arcuate {} ({}).",
         env!("CARGO_PKG_VERSION"),
-        state.session.backend.label
+        state.session.device.backend.label
     );
     let mut all = text.trim().to_owned();
     for (number, work) in (1..).zip(citations.0) {

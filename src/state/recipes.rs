@@ -14,9 +14,9 @@ use crate::state::origin::{Describe, FoundMask, Input, MapOfFit, Origin, Phantom
 use crate::state::recipe::{FitRecipe, RegionSpec, ShapeSpec};
 use crate::state::segment::recipe::{ScriptInputs, SegmentRecipe, SegmentScript};
 use crate::state::segment::{Segmented, SpeedInputs, Start};
-use crate::state::session::{CurveKey, CurveParams};
 use crate::state::streamlines::recipe::{Choice, on_image};
 use crate::state::streamlines::{Column, StreamlineRules};
+use crate::state::track::types::{CurveKey, CurveParams};
 use crate::state::{CurveResult, Document, Recipe};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;

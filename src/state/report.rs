@@ -3,7 +3,7 @@
 use super::document::Document;
 use crate::data::{Region, Shape};
 use crate::state::core::layer::{Content, Layer};
-use crate::state::session::Severity;
+use crate::state::core::notices::Severity;
 use crate::state::update::{filter_recipe, pathway_recipe, segment_recipe};
 use crate::state::{Action, State, Task};
 use serde_json::{Value, json};
@@ -161,7 +161,7 @@ fn pathways(state: &State) -> Value {
 /// The whole state in a few hundred bytes.
 pub fn state(state: &State) -> Value {
     let (document, view, session) = (&state.document, &state.view, &state.session);
-    let live = session.live.as_ref().map(|live| {
+    let live = session.track.live.as_ref().map(|live| {
         json!({
             "kept": live.output.kept.len(),
             "seeds": live.seeds,
@@ -172,7 +172,7 @@ pub fn state(state: &State) -> Value {
             "command": live.recipe.command(),
         })
     });
-    let errors = session.messages.iter();
+    let errors = session.notices.messages.iter();
     let errors = errors.filter(|m| m.severity == Severity::Error);
     json!({
         "document": document.name,
@@ -180,17 +180,17 @@ pub fn state(state: &State) -> Value {
         "regions": document.regions.iter().map(|r| region(r)).collect::<Vec<_>>(),
         "fitted": document.tensors.as_ref().map(|t| t.fitted),
         "live": live,
-        "live_error": session.tracking.failure(),
+        "live_error": session.track.schedule.failure(),
         "pathways": pathways(state),
         "segment": segment(state),
         "filter": filter(state),
-        "backend": session.backend.label,
-        "status": session.status,
+        "backend": session.device.backend.label,
+        "status": session.notices.status,
         "errors": errors.map(|m| m.text.clone()).collect::<Vec<_>>(),
-        "jobs": session.jobs.iter().map(|j| j.label.clone()).collect::<Vec<_>>(),
+        "jobs": session.jobs.running.iter().map(|j| j.label.clone()).collect::<Vec<_>>(),
         "undo": state.history.undo_label(),
         "redo": state.history.redo_label(),
-        "unsettled": session.tracking.waits_for_rest(),
+        "unsettled": session.track.schedule.waits_for_rest(),
         "session": session.saving.file,
         "dirty": state.is_dirty(),
         "autosaved": session.saving.autosaved.is_some() && !session.saving.autosaving,
@@ -213,7 +213,12 @@ pub fn picture(state_shown: &State) -> Vec<(String, String)> {
         Task::Pathways => pathway_recipe(state_shown, None),
         Task::Segment => segment_recipe(state_shown),
         Task::Filter => filter_recipe(state_shown),
-        Task::View | Task::Track => state_shown.session.live.as_ref().map(|l| l.recipe.clone()),
+        Task::View | Task::Track => state_shown
+            .session
+            .track
+            .live
+            .as_ref()
+            .map(|l| l.recipe.clone()),
     };
     chunks.extend(recipe.map(|recipe| ("Command".to_owned(), recipe.command())));
     chunks

@@ -226,7 +226,7 @@ impl Files {
         let sheet = self.sheet.as_ref().and_then(|s| s.open.as_ref());
         let open = self.dialog.as_ref().map(Dialog::check);
         let open = open.or(sheet.map(|(check, _)| check));
-        if let Some(check) = open.filter(|check| !state.session.paths.is_open(check)) {
+        if let Some(check) = open.filter(|check| !state.session.files.paths.is_open(check)) {
             actions.push(Action::Files(FilesAction::CheckPath(check.clone())));
             // Its answer may arrive before any other event.
             ctx.request_repaint();
@@ -235,7 +235,7 @@ impl Files {
 
     /// Opens a dialog, or passes its result on, once its question is answered.
     fn go_on(&mut self, ctx: &Context, dialog: Dialog, state: &State, actions: &mut Vec<Action>) {
-        let paths = &state.session.paths;
+        let paths = &state.session.files.paths;
         let (answer, has_failed) = (
             paths.answer(dialog.check()),
             paths.has_failed(dialog.check()),
@@ -272,7 +272,7 @@ impl Files {
 
     /// Acts on an answer about the typed path; the sheet stays open if there is nothing to do.
     fn answered(&mut self, mut sheet: Sheet, state: &State, actions: &mut Vec<Action>) {
-        let known = &state.session.paths;
+        let known = &state.session.files.paths;
         let Some((check, next)) = sheet.open.take() else {
             self.sheet = Some(sheet);
             return;

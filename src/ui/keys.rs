@@ -195,7 +195,12 @@ fn command(
 
 /// Whether a file or the demo head is being loaded.
 fn loading(state: &State) -> bool {
-    state.session.jobs.iter().any(|j| j.slot == Slot::Load)
+    state
+        .session
+        .jobs
+        .running
+        .iter()
+        .any(|j| j.slot == Slot::Load)
 }
 
 /// Standard views of the 3-D camera.
@@ -388,7 +393,7 @@ fn toggle_selection(state: &State, memory: &Memory) -> Option<Action> {
             change,
         }));
     }
-    if let Some(region) = state.session.selected_region {
+    if let Some(region) = state.session.regions.selected {
         return Some(Action::Region(RegionAction::Toggle(region)));
     }
     let layer = state.document.layer(state.session.selected_layer?)?;
@@ -405,7 +410,7 @@ fn toggle_selection(state: &State, memory: &Memory) -> Option<Action> {
 
 /// Moves the selected region up or down in its list.
 fn move_region(state: &State, by: isize) -> Option<Action> {
-    let region = state.session.selected_region?;
+    let region = state.session.regions.selected?;
     let regions = &state.document.regions;
     let from = regions.iter().position(|r| r.id == region)?;
     let to = from
@@ -461,7 +466,8 @@ fn delete_selection(state: &State, memory: &Memory) -> Option<Action> {
     }
     let region = state
         .session
-        .selected_region
+        .regions
+        .selected
         .map(|region| Action::Region(RegionAction::Delete(region)));
     let layer = state
         .session
@@ -491,7 +497,7 @@ fn resize(state: &State, steps: f64) -> Option<Action> {
             state.view.drawing.resized(steps as i32),
         )));
     }
-    let region = state.document.region(state.session.selected_region?)?;
+    let region = state.document.region(state.session.regions.selected?)?;
     let grown = |mm: f64| (mm + steps * STEP_MM).max(STEP_MM);
     let shape = match &*region.shape {
         Shape::Sphere { centre, radius_mm } => Shape::Sphere {

@@ -289,7 +289,7 @@ pub fn show(
         // For widgets the drag has ended at its last point, which is not wanted.
         actions.truncate(arrived);
         actions.push(Action::AbandonDrag(before));
-    } else if !(asks || memory.settings || state.session.folder.is_some()) {
+    } else if !(asks || memory.settings || state.session.files.folder.is_some()) {
         keys::handle(ui, state, memory, popup_was_open, &mut actions);
     }
     actions

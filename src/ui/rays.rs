@@ -7,7 +7,7 @@ use crate::data::{DataId, Tractogram};
 use crate::solvers::curves::SeedOutcome;
 use crate::solvers::geodesic::{Cut, Directions};
 use crate::state::core::words::{counted, none_passed};
-use crate::state::session::RayResult;
+use crate::state::track::types::RayResult;
 use crate::state::{CurveResult, Rays};
 
 /// Rays to a target that the cut keeps.

@@ -82,7 +82,7 @@ fn list(
         );
     }
     // A region selected elsewhere scrolls into sight.
-    let selected = state.session.selected_region;
+    let selected = state.session.regions.selected;
     if selected != memory.shown_region {
         memory.shown_region = selected;
         let index = regions.iter().position(|r| Some(r.id) == selected);
@@ -336,7 +336,7 @@ fn row(
 ) {
     let p = theme::palette(ui.style());
     let together = several.contains(&region.id);
-    let selected = together || state.session.selected_region == Some(region.id);
+    let selected = together || state.session.regions.selected == Some(region.id);
     let name = match region.role {
         Role::Region => format!("Plain region {}", region.name),
         role => format!("{} region {}", role.name(), region.name),
@@ -397,7 +397,7 @@ fn row(
         naming::begin(Named::Region(region.id), &region.name, memory);
     } else if response.clicked() {
         let modifiers = ui.input(|i| i.modifiers);
-        let now = (shown, state.session.selected_region);
+        let now = (shown, state.session.regions.selected);
         let selected = memory.regions.click(now, region.id, modifiers);
         // It is already in sight.
         memory.shown_region = selected;

@@ -16,7 +16,7 @@ pub fn show(ui: &Ui, state: &State, memory: &mut Memory, actions: &mut Vec<Actio
     let Some(opening) = opening.filter(|o| o.asking) else {
         return;
     };
-    let searching = !state.session.jobs.is_empty();
+    let searching = !state.session.jobs.running.is_empty();
     let window = ui.max_rect().size();
     let width = WIDTH.min(window.x - 80.0);
     let close = leaving::modal(ui, "relocate", width, |ui| {

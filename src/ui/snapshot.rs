@@ -95,7 +95,7 @@ pub fn pictured(state: &State, pane: Option<Pane>) -> State {
             view.layout = Layout::Single;
         }
         view.single = pane;
-        state.session.selected_region = None;
+        state.session.regions.selected = None;
     }
     state
 }

@@ -53,7 +53,7 @@ fn kinds(folder: &Folder, visit: &Visit) -> String {
 }
 
 pub fn show(ui: &Ui, state: &State, memory: &mut Memory, actions: &mut Vec<Action>) {
-    let Some(folder) = &state.session.folder else {
+    let Some(folder) = &state.session.files.folder else {
         memory.visits.of = None;
         return;
     };

@@ -92,7 +92,7 @@ fn all_comes_back() {
     assert!(!again.state.is_dirty());
     assert!(again.state.history.undo_label().is_none());
     // The list of recent files describes it as when it was saved.
-    let [saved, opened] = [&window, &again].map(|w| &w.state.session.recent[0].summary);
+    let [saved, opened] = [&window, &again].map(|w| &w.state.session.files.recent[0].summary);
     assert_eq!(saved, opened);
     // Moved together with its data, it is the same.
     let elsewhere = tempfile::tempdir().expect("a folder");
@@ -115,8 +115,8 @@ fn not_started() {
     params.seeding = Seeding::Random { count: 1500 };
     let phase = Phase::Done;
     window.act(Action::Track(TrackAction::SetStreamlines { params, phase }));
-    let status = &window.state.session.status;
-    let why = (window.state.session.tracking.failure(), window.said());
+    let status = &window.state.session.notices.status;
+    let why = (window.state.session.track.schedule.failure(), window.said());
     assert_eq!(
         status,
         "No streamline started from 1\u{202F}500 seeds: the seeds lie outside the mask 'mask'",
@@ -292,7 +292,7 @@ fn made_again() {
         );
         let layer = arcuate::state::LayerId(absent.layer.id);
         again.session(SessionAction::MakeAgain(layer));
-        let status = &again.state.session.status;
+        let status = &again.state.session.notices.status;
         assert!(status.ends_with("same bytes"), "{status} {}", again.said());
     }
     assert!(again.state.document.absent.is_empty());

@@ -11,7 +11,7 @@ use arcuate::state::core::display;
 use arcuate::state::core::layer::OriginId;
 use arcuate::state::document::{FitMask, Made};
 use arcuate::state::origin::{Computed, Describe, Origin, Origins, PhantomPart, TensorFit};
-use arcuate::state::session::CurveParams;
+use arcuate::state::track::types::CurveParams;
 use arcuate::state::{
     Action, AlignmentAction, Content, Layer, LayerAction, LayerId, Recipe, Source, State, update,
 };

@@ -87,35 +87,38 @@ fn kept() {
     // Written at once, not only when the window is closed.
     let effects = update(&mut window.state, Action::View(ViewAction::ToggleTheme));
     assert!(effects.iter().any(|e| matches!(e, Effect::Store)));
-    window.state.session.backend_setting = BackendKind::Cpu;
+    window.state.session.device.setting = BackendKind::Cpu;
     store::save(&mut storage, &window.state);
 
     let mut next = State::new(String::new());
     store::load(&storage, &mut next);
     assert_eq!(store::settings(&storage), requested);
     assert!(next.view.light_theme);
-    assert_eq!(next.session.backend_setting, BackendKind::Cpu);
-    assert_eq!(next.session.exports.last, window.state.session.exports.last);
+    assert_eq!(next.session.device.setting, BackendKind::Cpu);
+    assert_eq!(
+        next.session.files.exports.last,
+        window.state.session.files.exports.last
+    );
     // Results of one person are not saved next to those of another.
-    assert_eq!(next.session.exports.folder, None);
-    assert_eq!(next.session.recent.len(), 1);
-    assert_eq!(next.session.recent[0].window, Some(display.window));
+    assert_eq!(next.session.files.exports.folder, None);
+    assert_eq!(next.session.files.recent.len(), 1);
+    assert_eq!(next.session.files.recent[0].window, Some(display.window));
 
     // Switched back, and the settings of another version.
     window.state.view.light_theme = false;
-    window.state.session.backend_setting = BackendKind::Auto;
+    window.state.session.device.setting = BackendKind::Auto;
     store::save(&mut storage, &window.state);
     let mut next = State::new(String::new());
     store::load(&storage, &mut next);
     assert!(!next.view.light_theme);
-    assert_eq!(next.session.backend_setting, BackendKind::Auto);
+    assert_eq!(next.session.device.setting, BackendKind::Auto);
     for text in storage.0.values_mut() {
         *text = "{".to_owned();
     }
     let mut next = State::new(String::new());
     store::load(&storage, &mut next);
     assert_eq!(store::settings(&storage), Preferences::default());
-    assert!(next.session.recent.is_empty());
+    assert!(next.session.files.recent.is_empty());
 }
 
 fn image(path: &Path) {

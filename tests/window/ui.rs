@@ -535,11 +535,11 @@ fn guide() {
 
 fn empty_result() {
     let mut state = tracking();
-    let mut live = state.session.live.clone().unwrap();
+    let mut live = state.session.track.live.clone().unwrap();
     let mut output = sample::output(0);
     output.fates = [0, 900, 0, 0, 20, 80];
     live.output = std::sync::Arc::new(output);
-    state.session.live = Some(live);
+    state.session.track.live = Some(live);
     let mut window = window(state, [1280.0, 800.0]);
     window.get_by_label("900 of 920 streamlines reach no target");
     click(&mut window, "Loosen the angle");
@@ -577,14 +577,14 @@ fn running_job() {
         control,
         started: start_of_new_job(),
     };
-    state.session.jobs = vec![job];
+    state.session.jobs.running = vec![job];
     let mut window = window(state, [1280.0, 800.0]);
     assert!(
         window.query_by_label_contains("Cancel").is_none(),
         "a short job is not worth a word"
     );
     let age = std::time::Duration::from_secs(5);
-    window.state_mut().state.session.jobs[0].started = start_of_old_job(age);
+    window.state_mut().state.session.jobs.running[0].started = start_of_old_job(age);
     window.run_steps(2);
     window.get_by_label("Fitting tensors · voxels · 25\u{202F}%");
     window.get_by_label("Cancel fitting tensors").click();

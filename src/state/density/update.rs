@@ -3,18 +3,17 @@
 use crate::data::appearance::ColourMap;
 use crate::data::text::counted;
 use crate::solvers::curves::Seeding;
-use crate::solvers::density::DensityGrid;
-use crate::solvers::density::Measure;
-use crate::solvers::density::Params;
+use crate::solvers::density::{DensityGrid, Measure, Params};
 use crate::state::core::display::{self, Display};
 use crate::state::core::layer::{Content, Layer, LayerId};
+use crate::state::core::notices::Severity;
 use crate::state::core::words::THIN;
 use crate::state::density::jobs::{MapDensity, Mapped};
 use crate::state::density::{Value, Wanted, words};
 use crate::state::document::DensityMap;
 use crate::state::edit::edit;
-use crate::state::session::{CurveParams, Severity};
 use crate::state::track::kept;
+use crate::state::track::types::CurveParams;
 use crate::state::{Document, Effect, State};
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -146,7 +145,7 @@ pub fn done(state: &mut State, mapped: Mapped) {
         document.layers.push(Arc::new(layer));
     });
     state.session.selected_layer = Some(id);
-    state.session.selected_region = None;
+    state.session.regions.selected = None;
     let output = &mapped.output;
     // It lies below its streamlines.
     let mut message = format!(
@@ -159,7 +158,7 @@ pub fn done(state: &mut State, mapped: Mapped) {
             100.0 * output.outside_mm / (output.inside_mm + output.outside_mm)
         );
     }
-    state.session.status = message;
+    state.session.notices.status = message;
 }
 
 /// From the smallest positive value, so that voxels without streamlines are transparent.

@@ -19,12 +19,12 @@ pub fn act(state: &mut State, action: FilesAction, effects: &mut Vec<Effect>) {
             effects.push(Effect::submit(OpenFile::with_reading(path, reading)));
         }
         FilesAction::OpenVisit(Some(number)) => files::opening::open_visit(state, number, effects),
-        FilesAction::OpenVisit(None) => state.session.folder = None,
+        FilesAction::OpenVisit(None) => state.session.files.folder = None,
         FilesAction::SaveLayer { layer, path } => {
             exported(state, RecentExports::LAYER, &path, effects);
             layers::save(state, layer, path, effects);
         }
-        FilesAction::CheckPath(check) => state.session.paths.ask(check, effects),
+        FilesAction::CheckPath(check) => state.session.files.paths.ask(check, effects),
     }
 }
 
@@ -86,7 +86,7 @@ fn open(state: &mut State, paths: Vec<PathBuf>, effects: &mut Vec<Effect>) {
     for table in tables {
         open_colours(state, table, effects);
     }
-    state.session.together.clone_from(&files);
+    state.session.files.opened_together.clone_from(&files);
     for path in files {
         effects.push(Effect::submit(OpenFile::with_gradients(
             path,

@@ -5,11 +5,13 @@ use crate::jobs::{Folder, Slot};
 use crate::solvers::tensor_fit;
 use crate::state::core::display::{self, Display};
 use crate::state::core::layer::{Content, Layer, LayerId};
+use crate::state::core::notices::Severity;
 use crate::state::core::words::counted;
 use crate::state::edit::edit;
 use crate::state::files::jobs::open::{Loaded, OpenFile, OpenedFile};
+use crate::state::files::types::{Recent, RecentKind};
 use crate::state::origin::{Origin, PhantomPart};
-use crate::state::session::{MaskBeside, Recent, RecentKind, Severity};
+use crate::state::tensors::types::MaskBeside;
 use crate::state::{Camera, Document, Effect, State, tensors};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -118,7 +120,7 @@ pub fn opened(state: &mut State, file: OpenedFile, effects: &mut Vec<Effect>) {
             b_range = gradients
                 .as_deref()
                 .map(tensor_fit::Params::default_b_range);
-            state.session.mask_beside = mask_beside.map(|path| MaskBeside {
+            state.session.tensors.offered_mask = mask_beside.map(|path| MaskBeside {
                 scan: dwi.id(),
                 path,
                 taken: false,
@@ -137,10 +139,10 @@ pub fn opened(state: &mut State, file: OpenedFile, effects: &mut Vec<Effect>) {
         path: Some(path.clone()),
         notes: notes.iter().map(ToString::to_string).collect(),
     };
-    let together = std::mem::take(&mut state.session.together);
+    let together = std::mem::take(&mut state.session.files.opened_together);
     if b_range.is_some() {
         // Messages about the previous scan.
-        let messages = &mut state.session.messages;
+        let messages = &mut state.session.notices.messages;
         messages.retain(|m| !m.text.starts_with(ELSEWHERE));
     }
     let mut passed_over = None;
@@ -151,9 +153,9 @@ pub fn opened(state: &mut State, file: OpenedFile, effects: &mut Vec<Effect>) {
         }
         passed_over = choose_mask(document, id, &together);
     });
-    state.session.together = together;
+    state.session.files.opened_together = together;
     // With a mask chosen by the user, the fit differs from that after reopening the scan.
-    let adjacent = state.session.mask_beside.as_mut();
+    let adjacent = state.session.tensors.offered_mask.as_mut();
     let taken = adjacent.filter(|b| b.taken && b.path == path);
     match taken {
         Some(adjacent) => adjacent.taken = false,
@@ -184,11 +186,11 @@ pub fn take_offered_mask(state: &mut State, effects: &mut Vec<Effect>) {
     let Some(path) = state.offered_mask().cloned() else {
         return;
     };
-    if let Some(beside) = &mut state.session.mask_beside {
+    if let Some(beside) = &mut state.session.tensors.offered_mask {
         beside.taken = true;
     }
     let scan = state.document.scan().and_then(|l| l.path.clone());
-    state.session.together = scan.into_iter().chain([path.clone()]).collect();
+    state.session.files.opened_together = scan.into_iter().chain([path.clone()]).collect();
     effects.push(Effect::submit(OpenFile::new(path)));
 }
 
@@ -203,7 +205,7 @@ pub fn found(state: &mut State, folder: Folder, effects: &mut Vec<Effect>) {
         state.session.notify(Severity::Warning, text);
     }
     let visits = folder.visits();
-    state.session.folder = Some(Arc::new(folder));
+    state.session.files.folder = Some(Arc::new(folder));
     if visits.len() < 2 {
         open_visit(state, 0, effects);
     }
@@ -211,7 +213,7 @@ pub fn found(state: &mut State, folder: Folder, effects: &mut Vec<Effect>) {
 
 /// Opens the files of one visit of a folder, and reports its other files.
 pub fn open_visit(state: &mut State, number: usize, effects: &mut Vec<Effect>) {
-    let Some(folder) = state.session.folder.take() else {
+    let Some(folder) = state.session.files.folder.take() else {
         return;
     };
     let visits = folder.visits();
@@ -231,7 +233,7 @@ pub fn open_visit(state: &mut State, number: usize, effects: &mut Vec<Effect>) {
     }
     let text = format!("{text}: {}", folder.path.display());
     state.session.notify(Severity::Information, text);
-    state.session.together = chosen.iter().map(|f| f.path.clone()).collect();
+    state.session.files.opened_together = chosen.iter().map(|f| f.path.clone()).collect();
     for file in chosen {
         // Files next to the scan are found anyway, and the recipe stays short.
         let own = file.path.parent();
@@ -326,7 +328,7 @@ pub fn remember(
 ) {
     let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
     let opened = now.map_or(0, |d| d.as_secs());
-    let recent = &mut state.session.recent;
+    let recent = &mut state.session.files.recent;
     let before = recent.iter().position(|r| r.path == path);
     let window = before.and_then(|at| recent.remove(at).window);
     recent.insert(
@@ -339,7 +341,7 @@ pub fn remember(
             window,
         },
     );
-    state.session.recent.truncate(RECENT);
+    state.session.files.recent.truncate(RECENT);
     effects.push(Effect::Store);
 }
 
@@ -349,7 +351,7 @@ pub fn remember_window(state: &mut State, layer: LayerId, effects: &mut Vec<Effe
         return;
     };
     let (path, window) = (layer.path.clone(), Some(layer.display.window));
-    let mut recent = state.session.recent.iter_mut();
+    let mut recent = state.session.files.recent.iter_mut();
     let Some(recent) = recent.find(|r| path.as_ref() == Some(&r.path)) else {
         return;
     };
@@ -361,7 +363,7 @@ pub fn remember_window(state: &mut State, layer: LayerId, effects: &mut Vec<Effe
 
 /// Shows the new data first. The export folder of the previous document is not reused.
 fn show_first(state: &mut State) {
-    state.session.exports.folder = None;
+    state.session.files.exports.folder = None;
     let (low, high) = state.document.bounds();
     crate::state::edit::look_at_middle(state, (low, high));
     state.view.camera = Camera::framing(low, high);
@@ -388,7 +390,7 @@ fn add(state: &mut State, new: New, then: impl FnOnce(&mut Document, LayerId)) {
                     "The file says neither sform nor qform: left and right unknown".to_owned(),
                 );
             }
-            let mut recent = state.session.recent.iter();
+            let mut recent = state.session.files.recent.iter();
             let known = recent.find(|r| path.as_ref() == Some(&r.path));
             let known = known
                 .and_then(|r| r.window)
@@ -451,17 +453,22 @@ fn add(state: &mut State, new: New, then: impl FnOnce(&mut Document, LayerId)) {
 /// An export has started: the next one goes to the same folder, in the same format.
 pub fn exported(state: &mut State, what: &str, path: &Path, effects: &mut Vec<Effect>) {
     state.session.forget_failures(Slot::Save);
-    let before = state.session.exports.clone();
-    state.session.paths.exports_before.get_or_insert(before);
-    state.session.exports.remember(what, path);
+    let before = state.session.files.exports.clone();
+    state
+        .session
+        .files
+        .paths
+        .exports_before
+        .get_or_insert(before);
+    state.session.files.exports.remember(what, path);
     effects.push(Effect::Store);
 }
 
 /// The export failed: its folder is not suggested again, and the status line repeats the message.
 pub fn export_failed(state: &mut State, why: &str, effects: &mut Vec<Effect>) {
-    state.session.status = format!("Not saved: {why}");
-    if let Some(before) = state.session.paths.exports_before.take() {
-        state.session.exports = before;
+    state.session.notices.status = format!("Not saved: {why}");
+    if let Some(before) = state.session.files.paths.exports_before.take() {
+        state.session.files.exports = before;
         effects.push(Effect::Store);
     }
 }

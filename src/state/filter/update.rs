@@ -11,6 +11,7 @@ use crate::solvers::commit::Params;
 use crate::solvers::commit::solver::{Curve, Ended};
 use crate::solvers::tensor_fit;
 use crate::state::core::layer::{Content, LayerId};
+use crate::state::core::notices::Severity;
 use crate::state::core::phase::Phase;
 use crate::state::files::jobs::{SaveValues, SaveVolume, SaveWithValues};
 use crate::state::files::types::RecentExports;
@@ -23,7 +24,7 @@ use crate::state::filter::{
     FilterAction, FilterFile, FitInputs, FitPurpose, Running, Shown, Times, VirtualLesionResult,
     WEIGHT, WeightMap, WeightsKey,
 };
-use crate::state::session::{Severity, TourStep};
+use crate::state::session::TourStep;
 use crate::state::streamlines::lines_of;
 use crate::state::streamlines::update::keep_marked;
 use crate::state::{Document, Effect, State, Task, pathways};
@@ -298,7 +299,7 @@ fn run(
         before: before(&request.curve),
         curve: request.curve.clone(),
     });
-    state.session.status.clear();
+    state.session.notices.status.clear();
     state.session.forget_failures(FIT_WEIGHTS);
     effects.push(Effect::submit(request));
 }
@@ -457,7 +458,7 @@ fn again(state: &mut State, key: &WeightsKey, effects: &mut Vec<Effect>) {
 
 /// Whether tensors are being fitted that the next fit may need.
 fn fitting(state: &State) -> bool {
-    state.session.fitting.is_some()
+    state.session.tensors.fitting.is_some()
 }
 
 pub fn estimated(state: &mut State, estimate: FitEstimate) {
@@ -480,7 +481,7 @@ pub fn scheme(state: &mut State, scheme: Scheme) {
         rows: scheme.timing,
     };
     edit(state, "Gradient timing", false, |d| d.filter.times = times);
-    state.session.status = message;
+    state.session.notices.status = message;
     for note in scheme.notes {
         state.session.notify(Severity::Warning, note);
     }
@@ -506,8 +507,8 @@ pub fn done(state: &mut State, committed: CommitFit) {
             ),
             false => message,
         };
-        state.session.status_about.task = Some((Task::Filter, message.clone()));
-        state.session.status = message;
+        state.session.notices.about.task = Some((Task::Filter, message.clone()));
+        state.session.notices.status = message;
     }
 }
 
@@ -535,5 +536,5 @@ pub fn failed(state: &mut State, why: &str) {
 /// The user stopped a fit before there were weights.
 pub fn stopped(state: &mut State) {
     state.session.filter.running = None;
-    "Stopped before there were weights".clone_into(&mut state.session.status);
+    "Stopped before there were weights".clone_into(&mut state.session.notices.status);
 }

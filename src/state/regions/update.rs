@@ -4,13 +4,14 @@ use crate::data::region::RegionId;
 use crate::data::{Region, Role, Shape};
 use crate::state::core::colours::role_rgb;
 use crate::state::core::layer::{Content, LayerId, grid_of};
+use crate::state::core::notices::Severity;
 use crate::state::core::phase::Phase;
 use crate::state::core::words::count;
 use crate::state::edit::edit;
 use crate::state::regions::drawing::canvas;
 use crate::state::regions::jobs::SaveRegion;
 use crate::state::regions::jobs::save::{SaveLabels, SaveMasks};
-use crate::state::session::{Severity, TourStep};
+use crate::state::session::TourStep;
 use crate::state::{Effect, RegionsChange, State, Task, Tool};
 use std::collections::BTreeSet;
 use std::path::PathBuf;
@@ -75,7 +76,7 @@ pub(in crate::state) fn add(state: &mut State, role: Role, name: Option<String>,
         };
         document.regions.push(Arc::new(region));
     });
-    state.session.selected_region = Some(id);
+    state.session.regions.selected = Some(id);
     state.session.selected_layer = None;
 }
 
@@ -110,15 +111,15 @@ pub fn duplicate(state: &mut State, id: RegionId) {
         let at = at.map_or(document.regions.len(), |at| at + 1);
         document.regions.insert(at, Arc::new(copy));
     });
-    state.session.selected_region = Some(new);
+    state.session.regions.selected = Some(new);
 }
 
 pub fn delete(state: &mut State, id: RegionId) {
     edit(state, "Delete region", false, |document| {
         document.regions.retain(|r| r.id != id)
     });
-    if state.session.selected_region == Some(id) {
-        state.session.selected_region = None;
+    if state.session.regions.selected == Some(id) {
+        state.session.regions.selected = None;
     }
 }
 
@@ -146,9 +147,9 @@ pub fn change_all(state: &mut State, ids: &[RegionId], change: RegionsChange) {
             }
         }
     });
-    let selected = state.session.selected_region;
+    let selected = state.session.regions.selected;
     if change == RegionsChange::Delete && selected.is_some_and(|id| ids.contains(&id)) {
-        state.session.selected_region = None;
+        state.session.regions.selected = None;
     }
 }
 
@@ -173,7 +174,11 @@ pub fn save(state: &mut State, id: RegionId, path: PathBuf, effects: &mut Vec<Ef
         return;
     };
     if let Shape::Mask(mask) = &*region.shape {
-        state.session.exporting.push((mask.id(), path.clone()));
+        state
+            .session
+            .files
+            .masks_in_writing
+            .push((mask.id(), path.clone()));
     }
     effects.push(Effect::submit(SaveRegion {
         shape: region.shape.clone(),

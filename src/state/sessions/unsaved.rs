@@ -273,7 +273,7 @@ impl State {
                 UnsavedPart::Measurements,
             ),
             (
-                new(self.session.snapshots.len(), base.snapshots),
+                new(self.session.snapshots.all.len(), base.snapshots),
                 UnsavedPart::Snapshots,
             ),
             (new(turned(document), base.axes), UnsavedPart::Axes),
@@ -340,7 +340,7 @@ impl State {
                 });
             }
         };
-        let documents = self.session.snapshots.iter();
+        let documents = self.session.snapshots.all.iter();
         let documents = documents.map(|s| (&s.document, Some(s)));
         for (document, snapshot) in std::iter::once((&self.document, None)).chain(documents) {
             let of = |name: &str| match snapshot {

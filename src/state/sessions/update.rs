@@ -11,11 +11,12 @@ use crate::jobs::session::{
 };
 use crate::solvers::tensor_fit::FitMap;
 use crate::state::core::layer::{Layer, LayerId};
+use crate::state::core::notices::{Message, Severity, Topic};
 use crate::state::core::words::{counted, some_of};
 use crate::state::edit::edit;
 use crate::state::files::opening;
+use crate::state::files::types::RecentKind;
 use crate::state::origin::{Origin, Origins};
-use crate::state::session::{Message, RecentKind, Severity, Topic};
 use crate::state::sessions::saved::{self, SavedLayer, SavedOrigin};
 use crate::state::sessions::unsaved::{Base, InFiles, summed};
 use crate::state::sessions::{Changed, Opening, SessionAction, UnsavedAction};
@@ -112,7 +113,13 @@ fn submit(effects: &mut Vec<Effect>, request: SessionRequest) {
 /// A notice about missing kept results stays until they are restored.
 pub fn follow(state: &mut State) {
     let of_away = |m: &&mut Message| m.topic == Some(Topic::Away);
-    let mut stated = state.session.messages.iter_mut().filter(of_away).peekable();
+    let mut stated = state
+        .session
+        .notices
+        .messages
+        .iter_mut()
+        .filter(of_away)
+        .peekable();
     if stated.peek().is_none() {
         return;
     }
@@ -136,8 +143,8 @@ fn go(state: &mut State, leaving: UnsavedAction, effects: &mut Vec<Effect>) {
         UnsavedAction::Quit => effects.push(Effect::Close),
         UnsavedAction::New => {
             empty(state, effects);
-            state.session.messages.clear();
-            state.session.status.clear();
+            state.session.notices.messages.clear();
+            state.session.notices.status.clear();
         }
         UnsavedAction::Demo { guide } => crate::state::update::demo(state, guide, effects),
         UnsavedAction::Open(path) => read(state, path, false, effects),
@@ -149,7 +156,11 @@ fn go(state: &mut State, leaving: UnsavedAction, effects: &mut Vec<Effect>) {
 pub fn empty(state: &mut State, effects: &mut Vec<Effect>) {
     effects.push(Effect::CancelOfDocument);
     // The end of these jobs does not concern the next document.
-    state.session.jobs.retain(|j| !j.slot.is_of_document());
+    state
+        .session
+        .jobs
+        .running
+        .retain(|j| !j.slot.is_of_document());
     crate::state::pathways::update::leave(state);
     // A result that arrives late finds no layer with its number.
     let next = state.document.next_id();
@@ -159,21 +170,29 @@ pub fn empty(state: &mut State, effects: &mut Vec<Effect>) {
     state.document.rays = state.session.settings.rays();
     state.history.clear();
     let session = &mut state.session;
-    (session.live, session.passing) = (None, None);
+    (session.track.live, session.track.at_crosshair) = (None, None);
     session.shifting.clear();
-    (session.medium, session.guide) = (None, None);
-    (session.selected_layer, session.selected_region) = (None, None);
-    (session.drawn, session.making, session.labels) = (None, None, None);
-    session.tracking = Default::default();
-    session.fitting = None;
+    (session.track.ray_metric, session.guide) = (None, None);
+    (session.selected_layer, session.regions.selected) = (None, None);
+    (
+        session.regions.drawn,
+        session.regions.making,
+        session.regions.labels,
+    ) = (None, None, None);
+    session.track.schedule = Default::default();
+    session.tensors.fitting = None;
     session.bundle = StreamlineRuntime::default();
     session.filter = Default::default();
     session.segment = crate::state::segment::SegmentRuntime {
         run: session.segment.run + 1,
         ..Default::default()
     };
-    (session.snapshots, session.comparing, session.turning) = (Vec::new(), None, None);
-    session.tensor_orders = None;
+    (
+        session.snapshots.all,
+        session.snapshots.comparing,
+        session.turning,
+    ) = (Vec::new(), None, None);
+    session.tensors.orders = None;
     session.revision += 1;
     let saving = &mut session.saving;
     (saving.file, saving.opened, saving.opening) = (None, None, None);
@@ -322,7 +341,7 @@ pub fn failed(state: &mut State, slot: Slot) {
 
 /// Removes a recovered copy once all of it is saved here.
 fn forget_recovered(state: &mut State, effects: &mut Vec<Effect>) {
-    let mut snapshots = state.session.snapshots.iter().map(|s| &s.document);
+    let mut snapshots = state.session.snapshots.all.iter().map(|s| &s.document);
     if !(state.document.is_whole() && snapshots.all(Document::is_whole)) {
         return;
     }
@@ -334,7 +353,7 @@ fn forget_recovered(state: &mut State, effects: &mut Vec<Effect>) {
 
 fn was_saved(state: &mut State, path: PathBuf, revision: u64, effects: &mut Vec<Effect>) {
     let recipe_only = state.recipe_only();
-    state.session.status = match recipe_only.len() {
+    state.session.notices.status = match recipe_only.len() {
         0 => format!("Saved session: {}", path.display()),
         _ => format!(
             "Saved session without the streamlines of {}: {}",
@@ -490,12 +509,12 @@ fn was_loaded(state: &mut State, restored: RestoredLayers, effects: &mut Vec<Eff
         }
     }
     notes.extend(built.left_out.into_iter().chain(lacks).map(Remark::from));
-    let kept: Vec<_> = std::mem::take(&mut state.session.messages);
+    let kept: Vec<_> = std::mem::take(&mut state.session.notices.messages);
     empty(state, effects);
     // A message that appeared while the session was read is about it.
     let about = read.path.display().to_string();
     let kept = kept.into_iter().filter(|m| m.text.contains(&about));
-    state.session.messages = kept.collect();
+    state.session.notices.messages = kept.collect();
     for note in &notes {
         state
             .session
@@ -511,7 +530,7 @@ fn was_loaded(state: &mut State, restored: RestoredLayers, effects: &mut Vec<Eff
     let whole = !unknown && all.all(Document::is_whole);
     drop(all);
     state.document = document;
-    state.session.snapshots = snapshots;
+    state.session.snapshots.all = snapshots;
     state.view = content.view.as_ref().map_or_else(
         || state.view.clone(),
         |saved| saved::view(saved, &state.view),
@@ -537,7 +556,7 @@ fn was_loaded(state: &mut State, restored: RestoredLayers, effects: &mut Vec<Eff
     if recovered || moved || missing || !notes.is_empty() {
         crate::state::edit::changed(state);
     }
-    state.session.status = if recovered {
+    state.session.notices.status = if recovered {
         if !whole {
             state
                 .session

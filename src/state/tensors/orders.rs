@@ -15,7 +15,7 @@ pub fn ask(state: &mut State, effects: &mut Vec<Effect>) {
     let Some(layer) = document.unread_tensors().map(|l| l.id) else {
         return;
     };
-    let known = state.session.tensor_orders.as_ref();
+    let known = state.session.tensors.orders.as_ref();
     if document.scan().is_none() && known.is_none_or(|(of, _)| *of != layer) {
         compare(state, layer, effects);
     }
@@ -38,8 +38,8 @@ pub fn compared(state: &mut State, of: DataId, output: Arc<tensor_check::Output>
     let Some(layer) = same.map(|l| l.id) else {
         return;
     };
-    state.session.status = output.sentence();
-    state.session.tensor_orders = Some((layer, output));
+    state.session.notices.status = output.sentence();
+    state.session.tensors.orders = Some((layer, output));
 }
 
 /// Sets the reading of a layer; the fit follows.
@@ -79,7 +79,7 @@ pub fn read(
         });
     });
     tensors::update::fit(state, effects);
-    state.session.status = match layout {
+    state.session.notices.status = match layout {
         Some(layout) => format!(
             "Read as tensors: {}; Ctrl+Z undoes this",
             layout.description()

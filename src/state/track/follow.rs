@@ -5,11 +5,11 @@ use crate::data::Tractogram;
 use crate::solvers::curves::Seeding;
 use crate::state::core::live::{CoarseFirst, Detail, Order, Pace, SLOW_MS, Standing};
 use crate::state::document::Method;
-use crate::state::session::{CurveKey, CurvesAtCrosshair, StopFilterKey};
 use crate::state::track::jobs::LIVE;
 use crate::state::track::jobs::stopped::CollectStopped;
 use crate::state::track::jobs::streamlines::TrackStreamlines;
 use crate::state::track::key::{coarse_params, regions};
+use crate::state::track::types::{CurveKey, CurvesAtCrosshair, StopFilterKey};
 use crate::state::track::{rays, update};
 use crate::state::view::Task;
 use crate::state::{Effect, State};
@@ -35,16 +35,19 @@ fn curves(state: &mut State, effects: &mut Vec<Effect>) {
     // Curves of the other method say nothing about this one.
     let is_shot = state.document.method == Method::Rays;
     let session = &mut state.session;
-    session.live.take_if(|live| live.rays.is_some() != is_shot);
-    let shown = session.live.as_ref().map(|live| {
+    session
+        .track
+        .live
+        .take_if(|live| live.rays.is_some() != is_shot);
+    let shown = session.track.live.as_ref().map(|live| {
         let full = document_key.as_ref().filter(|full| live.key.is_of(full));
         let key = full.unwrap_or(&live.key).clone();
         (key, update::detail(live), ())
     });
-    session.tracking.set_shown(shown);
+    session.track.schedule.set_shown(shown);
     let is_dragging = state.is_dragging();
     let is_hidden = is_hidden(state);
-    let tracking = &mut state.session.tracking;
+    let tracking = &mut state.session.track.schedule;
     if is_hidden && is_dragging {
         return tracking.pause();
     }
@@ -63,12 +66,13 @@ fn curves(state: &mut State, effects: &mut Vec<Effect>) {
     let pace = pace(state);
     let session = &mut state.session;
     let order = session
-        .tracking
+        .track
+        .schedule
         .follow(requested_key.as_ref(), is_dragging, pace);
     if requested_key.is_none() {
-        session.live = None;
+        session.track.live = None;
     }
-    session.stranded.live &= session.tracking.has_failed();
+    session.device.fallback.live &= session.track.schedule.has_failed();
     match order {
         Order::Nothing => {}
         Order::Cancel => effects.push(Effect::Cancel(LIVE)),
@@ -103,10 +107,10 @@ fn full_ms(state: &State) -> Option<f64> {
     // First guesses, so that usual numbers come at once.
     const STREAMLINES_PER_MS: f64 = 30.0;
     const RAYS_PER_MS: f64 = 30.0;
-    let live = state.session.live.as_ref();
+    let live = state.session.track.live.as_ref();
     let (count, per_ms) = match (state.document.method, state.document.track.seeding) {
         (Method::Rays, _) => {
-            let known = state.session.rays_per_ms;
+            let known = state.session.track.rays_per_ms;
             (state.document.rays.count()?, known.unwrap_or(RAYS_PER_MS))
         }
         (Method::Streamlines, Seeding::Random { count }) => {
@@ -144,7 +148,7 @@ fn start(state: &State, detail: Detail, effects: &mut Vec<Effect>) {
 }
 
 fn stopped(state: &mut State, effects: &mut Vec<Effect>) {
-    let live = state.session.live.as_ref();
+    let live = state.session.track.live.as_ref();
     let requested = state
         .view
         .stop
@@ -167,17 +171,17 @@ fn stopped(state: &mut State, effects: &mut Vec<Effect>) {
 
 fn passing(state: &mut State) {
     let tensors = state.document.tensors.as_ref();
-    let live = state.session.live.as_ref();
+    let live = state.session.track.live.as_ref();
     let live = live.filter(|live| {
         state.view.task == Task::Track && live.output.kept.points.len() <= MOST_POINTS
     });
     let voxel = tensors.and_then(|t| t.field.grid.nearest(state.view.crosshair));
     let (Some(tensors), Some(live), Some(voxel)) = (tensors, live, voxel) else {
-        state.session.passing = None;
+        state.session.track.at_crosshair = None;
         return;
     };
     let curves = &live.output.kept;
-    let known = state.session.passing.as_ref();
+    let known = state.session.track.at_crosshair.as_ref();
     if known.is_some_and(|p| p.of == curves.id() && p.voxel == voxel) {
         return;
     }
@@ -199,7 +203,7 @@ fn passing(state: &mut State) {
         let sum: f64 = through.iter().map(|&i| f64::from(measures[i])).sum();
         sum / through.len() as f64
     });
-    state.session.passing = Some(CurvesAtCrosshair {
+    state.session.track.at_crosshair = Some(CurvesAtCrosshair {
         of: curves.id(),
         voxel,
         count: through.len(),

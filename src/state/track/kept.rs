@@ -8,15 +8,17 @@ use crate::solvers::curves;
 use crate::solvers::geodesic::Cut;
 use crate::state::core::display::Display;
 use crate::state::core::layer::{Content, Layer, LayerId};
+use crate::state::core::notices::Severity;
 use crate::state::core::words::{THIN, count};
 use crate::state::document::Method;
 use crate::state::edit::edit;
 use crate::state::files::jobs::{SaveTractogram, SaveWithValues};
 use crate::state::origin::Origin;
-use crate::state::session::{CurveKey, Severity, TourStep};
+use crate::state::session::TourStep;
 use crate::state::streamlines::Column;
 use crate::state::track::jobs::LIVE;
 use crate::state::track::jobs::streamlines::{TrackStreamlines, TrackWholeBrain};
+use crate::state::track::types::CurveKey;
 use crate::state::update::sifted_recipe;
 use crate::state::{Effect, Phase, State, WholeBrain, recipes, track};
 use std::path::{Path, PathBuf};
@@ -41,7 +43,7 @@ pub fn whole_brain_done(
     let content = Content::Tractogram(output.kept.clone());
     let display = state.document.track_display.clone();
     add_layer(state, "Whole brain", content, made.into(), display);
-    state.session.status = format!(
+    state.session.notices.status = format!(
         "{} from {} in {:.1}{THIN}s",
         counted(output.kept.len(), "streamline"),
         counted(output.fates.iter().sum::<u64>() as usize, "seed"),
@@ -99,12 +101,12 @@ fn add_layer(state: &mut State, name: &str, content: Content, origin: Origin, di
         document.layers.push(Arc::new(layer));
     });
     state.session.selected_layer = Some(id);
-    state.session.selected_region = None;
+    state.session.regions.selected = None;
 }
 
 pub fn keep(state: &mut State) {
     let Some(live) = state.final_live().cloned() else {
-        let sentence = match state.session.live {
+        let sentence = match state.session.track.live {
             None => "There is nothing to keep yet: place a seed first",
             Some(_) => NOT_FINAL,
         };
@@ -137,7 +139,7 @@ pub fn keep(state: &mut State) {
     let made = recipes::made(&state.document, &live.key, cut);
     let origin = made.map(Origin::from).unwrap_or_default();
     add_layer(state, name, content, origin, display);
-    state.session.status = format!("Kept {number} {what} as a layer");
+    state.session.notices.status = format!("Kept {number} {what} as a layer");
 }
 
 /// Saves a layer's streamlines, or the live ones; of a layer with rules only those that they keep.
@@ -156,7 +158,7 @@ pub fn save(state: &mut State, layer: Option<LayerId>, path: PathBuf, effects: &
         }
     };
     let Some((tractogram, command)) = found else {
-        let sentence = match (state.session.live.is_some(), state.document.method) {
+        let sentence = match (state.session.track.live.is_some(), state.document.method) {
             (true, _) => NOT_FINAL,
             (false, Method::Streamlines) => {
                 "There are no streamlines to save yet: place a seed first"

@@ -5,7 +5,7 @@ use crate::solvers::curves::{self, Seeding};
 use crate::state::Document;
 use crate::state::core::live::LiveKey;
 use crate::state::document::Method;
-use crate::state::session::{CurveKey, CurveParams};
+use crate::state::track::types::{CurveKey, CurveParams};
 use std::sync::Arc;
 
 /// Largest number of seeds during a drag: a few milliseconds of work.

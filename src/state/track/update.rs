@@ -8,10 +8,10 @@ use crate::state::core::live::Detail;
 use crate::state::core::words::{none_started, took};
 use crate::state::document::{Method, Unfiled};
 use crate::state::recipes::{curves_recipe, fit_of, fit_recipe};
-use crate::state::session::{CurveKey, CurveParams, CurveResult};
 use crate::state::tensors::mask_text;
 use crate::state::tensors::types::BootstrapInput;
 use crate::state::track::jobs::LIVE;
+use crate::state::track::types::{CurveKey, CurveParams, CurveResult};
 use crate::state::{Document, Recipe, State, Task, segment};
 use std::sync::Arc;
 
@@ -30,20 +30,26 @@ pub fn recipe(document: &Document, key: &CurveKey, cut: Cut) -> Option<Recipe> {
 pub fn exported(state: &mut State, path: &std::path::Path) {
     // Whatever the file contained before, it has been replaced.
     state.document.mask_files.retain(|(_, p)| p != path);
-    let Some(at) = state.session.exporting.iter().position(|(_, p)| p == path) else {
+    let Some(at) = state
+        .session
+        .files
+        .masks_in_writing
+        .iter()
+        .position(|(_, p)| p == path)
+    else {
         return;
     };
-    let written = state.session.exporting.remove(at);
+    let written = state.session.files.masks_in_writing.remove(at);
     state.document.mask_files.push(written);
     let cut = state.document.rays.cut;
-    let live = state.session.live.as_ref();
+    let live = state.session.track.live.as_ref();
     if let Some(live) = live.filter(|l| matches!(l.recipe, Recipe::NoCommand { .. }))
         && let Some(recipe) = recipe(
             &state.document,
             &live.key,
             live.rays.as_ref().map_or(cut, |r| r.cut),
         )
-        && let Some(live) = &mut state.session.live
+        && let Some(live) = &mut state.session.track.live
     {
         live.recipe = recipe;
     }
@@ -74,7 +80,7 @@ pub fn result(
 /// more. Only while something is dragged may they lag behind it.
 pub fn show(state: &mut State, result: CurveResult) {
     let requested_key = state.document.curve_key();
-    let tracking = &mut state.session.tracking;
+    let tracking = &mut state.session.track.schedule;
     let keys = tracking.running().into_iter().chain(&requested_key);
     let Some(key) = keys
         .into_iter()
@@ -86,7 +92,7 @@ pub fn show(state: &mut State, result: CurveResult) {
     let detail = detail(&result);
     if tracking.done(key, detail, (), requested_key.as_ref()) {
         status(state, &result);
-        state.session.live = Some(result);
+        state.session.track.live = Some(result);
     }
 }
 
@@ -123,7 +129,7 @@ fn status(state: &mut State, result: &CurveResult) {
     };
     state.session.follows(message.clone());
     // Without the undone step before it, which another task does not show.
-    state.session.status_about.live = Some(message);
+    state.session.notices.about.live = Some(message);
 }
 
 /// Shows the streamlines of the regions.
@@ -139,9 +145,10 @@ pub fn failed(state: &mut State, why: &str) {
     // Fewer seeds fail as all do.
     state
         .session
-        .tracking
+        .track
+        .schedule
         .halt(requested_key.as_ref(), Some(why));
-    state.session.live = None;
+    state.session.track.live = None;
 }
 
 /// Input of a bootstrap, if one is requested.
@@ -161,22 +168,24 @@ pub fn look_at(state: &mut State, task: Task) {
         state.session.forget_failures(LIVE);
         if state
             .session
-            .status_about
+            .notices
+            .about
             .live
             .take()
-            .is_some_and(|message| message == state.session.status)
+            .is_some_and(|message| message == state.session.notices.status)
         {
-            state.session.status.clear();
+            state.session.notices.status.clear();
         }
     }
     if let Some((_, message)) = state
         .session
-        .status_about
+        .notices
+        .about
         .task
         .take_if(|(of, _)| *of != task)
-        && message == state.session.status
+        && message == state.session.notices.status
     {
-        state.session.status.clear();
+        state.session.notices.status.clear();
     }
     if task == Task::Segment {
         segment::update::entered(state);
@@ -185,17 +194,17 @@ pub fn look_at(state: &mut State, task: Task) {
 
 /// The user stopped it: reports the consequence.
 pub fn stopped(state: &mut State) {
-    state.session.tracking.halt(None, None);
+    state.session.track.schedule.halt(None, None);
     let what = match state.document.method {
         Method::Streamlines => "streamlines",
         Method::Rays => "rays",
     };
-    let left = match state.session.live.as_ref() {
+    let left = match state.session.track.live.as_ref() {
         None => format!("there are no {what} yet"),
         Some(live) if live.coarse && live.key.is_current(&state.document) => {
             format!("the {what} shown are a coarse result")
         }
         Some(_) => format!("the {what} shown are from before the last change"),
     };
-    state.session.status = format!("Stopped: {left}");
+    state.session.notices.status = format!("Stopped: {left}");
 }

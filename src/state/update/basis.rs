@@ -6,7 +6,7 @@ use crate::state::Document;
 use crate::state::core::layer::{Content, Layer, OriginId};
 use crate::state::document::{FitMask, Made};
 use crate::state::recipe::Source;
-use crate::state::session::CurveParams;
+use crate::state::track::types::CurveParams;
 use std::path::Path;
 use std::sync::Arc;
 

@@ -252,7 +252,7 @@ fn controls(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<A
     });
     panels::in_sight(ui);
     let warned = |m: &Message| m.slot == Some(SEGMENT);
-    let warned = state.session.messages.iter().any(warned);
+    let warned = state.session.notices.messages.iter().any(warned);
     let leaked = alarm::leaked(state).map(|leaked| leaked.leak.noticed);
     // The leak notice points to these rows, and so does the message that the surface has vanished.
     if let Some(number) = leaked.or(warned.then_some(u64::MAX)) {

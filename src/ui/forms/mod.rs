@@ -20,9 +20,8 @@ pub mod tracking;
 pub mod volume;
 pub mod walk;
 
-use super::Memory;
 use super::files::{PathPurpose, Place, suggestion};
-use super::layers;
+use super::{Memory, layers};
 use crate::state::filter::FilterFile;
 use crate::state::pathways::PathwayFile;
 use crate::state::segment::SegmentFile;
@@ -54,7 +53,7 @@ pub fn recipe(state: &State) -> Option<Recipe> {
         Task::Filter => filter_recipe(state),
         Task::Track => {
             let selected = || selected_tracks(state).and_then(|l| sifted_recipe(state, l));
-            match state.session.live {
+            match state.session.track.live {
                 // A command that does not reproduce the controls would be wrong unnoticed.
                 Some(_) => state.final_live().map(|l| l.recipe.clone()),
                 None => selected().or_else(shown),
@@ -84,7 +83,7 @@ pub fn export(state: &State, memory: &mut Memory, place: Place) {
             commit::ask(state, memory, FilterFile::Weights, place);
         }
     } else if state.view.task == Task::Track
-        && (state.session.live.is_some() || selected_tracks(state).is_none())
+        && (state.session.track.live.is_some() || selected_tracks(state).is_none())
     {
         // Same condition as the button, which gives the reason.
         let live = state.final_live();

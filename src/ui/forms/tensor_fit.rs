@@ -247,6 +247,7 @@ fn fit(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<Action
     let running = state
         .session
         .jobs
+        .running
         .iter()
         .any(|j| j.slot == crate::state::tensors::jobs::fit::FIT);
     ui.add_space(4.0);

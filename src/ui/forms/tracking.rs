@@ -88,7 +88,7 @@ pub(super) fn inputs(
         for (i, chip) in pair.iter().enumerate() {
             let left = row.left() + (half + 4.0) * i as f32;
             let place = Rect::from_min_size(pos2(left, row.top()), vec2(half, space::ROW));
-            let selected = state.session.selected_region == Some(chip.id);
+            let selected = state.session.regions.selected == Some(chip.id);
             if region::chip(ui, place, chip, selected).clicked() {
                 actions.push(Action::Region(RegionAction::Select(Some(chip.id))));
             }
@@ -168,7 +168,7 @@ pub(super) fn remarks(
 
 /// The most severe warning among the results.
 pub fn warned(state: &State, memory: &mut Memory) -> Option<Severity> {
-    if state.session.live.is_none() && state.session.tracking.failure().is_some() {
+    if state.session.track.live.is_none() && state.session.track.schedule.failure().is_some() {
         return Some(Severity::Error);
     }
     let empty = |live: &CurveResult| match live.rays {
@@ -178,7 +178,7 @@ pub fn warned(state: &State, memory: &mut Memory) -> Option<Severity> {
             tracks::nothing_kept(&live.output, &state.document.track, &mask).is_some()
         }
     };
-    let empty = state.session.live.as_ref().is_some_and(empty);
+    let empty = state.session.track.live.as_ref().is_some_and(empty);
     let warned = empty || state.stalled() || out_of_reach(state, memory, |_| true);
     warned.then_some(Severity::Warning)
 }
@@ -222,6 +222,7 @@ fn no_field(ui: &mut Ui, state: &State, memory: &mut Memory) {
     if state
         .session
         .jobs
+        .running
         .iter()
         .any(|j| matches!(j.slot, FIT | Slot::Load))
     {
@@ -310,7 +311,7 @@ pub fn foot(
     memory: &mut Memory,
     actions: &mut Vec<Action>,
 ) {
-    let live = state.session.live.as_ref();
+    let live = state.session.track.live.as_ref();
     let rays = state.document.method == Method::Rays;
     let empty = live.is_some_and(|live| live.output.kept.is_empty());
     let why = match state.standing() {

@@ -22,7 +22,7 @@ struct Made {
 /// are when it comes and goes. In a low panel it would cover the switch between controls and results.
 fn makes_room(state: &State) -> bool {
     state.session.guide.is_some()
-        || !state.session.messages.is_empty()
+        || !state.session.notices.messages.is_empty()
         || !state.recipe_only_said().is_empty()
         || recovery::any(state)
 }

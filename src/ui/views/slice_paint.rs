@@ -192,7 +192,7 @@ impl Views {
         hovered: bool,
     ) -> (Vec<Rect>, Vec<(Rect, String, Color32)>) {
         let state = slice.state;
-        let selected = state.session.selected_region;
+        let selected = state.session.regions.selected;
         let dragged = self.drag.as_ref().and_then(|d| match &d.kind {
             Kind::Region { id, .. } => Some(*id),
             _ => None,

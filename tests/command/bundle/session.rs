@@ -5,12 +5,13 @@ use crate::program;
 use crate::support::Window;
 use crate::support::fields::region;
 use arcuate::data::{Grid, Role, Shape};
-use arcuate::state::LayerAction;
 use arcuate::state::sessions::Changed;
 use arcuate::state::streamlines::{
     Drawer, How, Measurement, RegionRule, StreamlineRules, lines_of,
 };
-use arcuate::state::{Action, BundleAction, Pane, RegionAction, SessionAction, UnsavedAction};
+use arcuate::state::{
+    Action, BundleAction, LayerAction, Pane, RegionAction, SessionAction, UnsavedAction,
+};
 use glam::DVec3;
 use std::path::Path;
 use std::sync::Arc;
@@ -21,7 +22,11 @@ fn save(desk: &mut Desk, name: &str) -> std::path::PathBuf {
         path: Some(path.clone()),
         then: None,
     }));
-    assert!(path.exists(), "{:?}", desk.window.state.session.messages);
+    assert!(
+        path.exists(),
+        "{:?}",
+        desk.window.state.session.notices.messages
+    );
     path
 }
 
@@ -75,9 +80,9 @@ pub(super) fn session() {
     ))));
     let state = &other.state;
     assert!(
-        state.session.messages.is_empty(),
+        state.session.notices.messages.is_empty(),
         "{:?}",
-        state.session.messages
+        state.session.notices.messages
     );
     let of = |name: &str| {
         let layer = state.document.layer_named(name).unwrap();

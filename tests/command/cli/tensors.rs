@@ -3,9 +3,9 @@
 use super::{arcuate, coarse_head, json, points, shell_words};
 use crate::support::Window;
 use arcuate::data::{Role, Shape, TensorFrame, TensorLayout, TensorOrder};
-use arcuate::state::FilesAction;
 use arcuate::state::{
-    Action, Content, RegionAction, SessionAction, State, TensorAction, TrackAction, UnsavedAction,
+    Action, Content, FilesAction, RegionAction, SessionAction, State, TensorAction, TrackAction,
+    UnsavedAction,
 };
 use glam::dvec3;
 use std::path::Path;
@@ -119,7 +119,7 @@ fn window(here: &Path, expected: &[u8]) {
         here.join("maps/tensor.nii.gz"),
     ])));
     let state = &window.state;
-    let (layer, found) = state.session.tensor_orders.clone().expect("compared");
+    let (layer, found) = state.session.tensors.orders.clone().expect("compared");
     assert!(state.document.tensors.is_none() && layout(state).is_none());
     assert_eq!(
         found.found(),

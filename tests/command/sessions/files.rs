@@ -7,9 +7,8 @@ use arcuate::compute::Control;
 use arcuate::data::{Role, Tractogram};
 use arcuate::io::trx;
 use arcuate::jobs::session::Standing;
-use arcuate::state::TrackAction;
 use arcuate::state::sessions::Changed;
-use arcuate::state::{Action, SessionAction};
+use arcuate::state::{Action, SessionAction, TrackAction};
 use glam::{DVec3, dvec3};
 use libtest_mimic::Trial;
 use serde_json::{Value, json};
@@ -461,6 +460,6 @@ fn other_lines() {
     );
     let layer = arcuate::state::LayerId(absent[0].layer.id);
     again.session(SessionAction::MakeAgain(layer));
-    let status = &again.state.session.status;
+    let status = &again.state.session.notices.status;
     assert!(status.ends_with("same bytes"), "{status}");
 }

@@ -9,8 +9,7 @@ use crate::support::{Random, test};
 use arcuate::compute::Control;
 use arcuate::data::{Role, Shape};
 use arcuate::io;
-use arcuate::state::RegionAction;
-use arcuate::state::{Action, Phase, SessionAction, TrackAction};
+use arcuate::state::{Action, Phase, RegionAction, SessionAction, TrackAction};
 use glam::{DVec3, dvec3};
 use libtest_mimic::Trial;
 use std::io::{BufRead as _, BufReader, Write as _};
@@ -60,7 +59,7 @@ pub fn child() {
         window.session(SessionAction::Forget(other.session.clone()));
     }
     // Removes the note of recovered work: any later message is a failure.
-    window.state.session.messages.clear();
+    window.state.session.notices.messages.clear();
     let regions = window.state.document.regions.len();
     println!(
         "recovered {} {regions} {}",

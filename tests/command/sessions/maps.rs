@@ -7,10 +7,11 @@ use crate::support::session_window::{Window, told};
 use crate::support::test;
 use arcuate::data::Role;
 use arcuate::solvers::curves::{Deflection, Integrator, Seeding};
-use arcuate::state::LayerAction;
 use arcuate::state::density::{Value, Wanted};
 use arcuate::state::methods::methods;
-use arcuate::state::{Action, Content, LayerId, Phase, SessionAction, SnapshotAction, TrackAction};
+use arcuate::state::{
+    Action, Content, LayerAction, LayerId, Phase, SessionAction, SnapshotAction, TrackAction,
+};
 use glam::dvec3;
 use libtest_mimic::Trial;
 
@@ -133,7 +134,7 @@ fn made_again() {
     let mut again = Window::opened(&path);
     let absent = again.state.document.absent[0].layer.id;
     again.session(SessionAction::MakeAgain(LayerId(absent)));
-    let status = &again.state.session.status;
+    let status = &again.state.session.notices.status;
     assert!(status.ends_with("same bytes"), "{status} {}", again.said());
 }
 
@@ -176,7 +177,7 @@ fn together() {
     let of = map_of(&window, id);
     window.act(Action::Layer(LayerAction::Delete(of)));
     assert_eq!(window.state.document.layers.len(), layers);
-    assert!(window.state.session.status.contains("maps"));
+    assert!(window.state.session.notices.status.contains("maps"));
     window.act(Action::Undo);
     assert_eq!(window.state.document.layers.len(), layers + 2);
 }

@@ -6,9 +6,8 @@ use crate::support::session_window::Window;
 use crate::support::test;
 use arcuate::data::{AffineSource, Grid, Mask, Region, Role, Shape};
 use arcuate::io::session::PackedMask;
-use arcuate::state::RegionAction;
 use arcuate::state::sessions::saved;
-use arcuate::state::{Action, SessionAction, TrackAction, UnsavedAction};
+use arcuate::state::{Action, RegionAction, SessionAction, TrackAction, UnsavedAction};
 use glam::{DVec3, dvec3};
 use libtest_mimic::Trial;
 use serde_json::Value;
@@ -270,7 +269,7 @@ fn exported() {
     window.place(Role::Seed, dvec3(0.0, -6.0, 0.0), 5.0);
     let (role, shape) = (Role::Exclude, Shape::Mask(mask(AffineSource::Sform)));
     window.act(Action::Region(RegionAction::Place { role, shape }));
-    let region = window.state.session.selected_region.expect("selected");
+    let region = window.state.session.regions.selected.expect("selected");
     let command = |window: &Window| {
         let live = window.state.final_live().expect("tracked");
         live.recipe.command()

@@ -8,7 +8,6 @@ use crate::support::test;
 use arcuate::data::{Role, Tractogram};
 use arcuate::jobs::session::{ResultStorage, SessionRequest};
 use arcuate::solvers::tractogram::selection::PointStatistic;
-use arcuate::state::FilesAction;
 use arcuate::state::core::layer::OriginId;
 use arcuate::state::filter::{FilterAction, FilterFile, WeightMap};
 use arcuate::state::pathways::{PathwayAction, PathwayFile};
@@ -16,8 +15,9 @@ use arcuate::state::segment::{SegmentAction, SegmentFile};
 use arcuate::state::sessions::unsaved::UnsavedPart;
 use arcuate::state::streamlines::{Column, Drawer, How, Limit, Measurement, StreamlineRules};
 use arcuate::state::{
-    Action, BundleAction, Content, Effect, LayerAction, LayerId, Pane, Phase, RegionAction,
-    SessionAction, SnapshotAction, Task, TrackAction, UnsavedAction, ViewAction, update,
+    Action, BundleAction, Content, Effect, FilesAction, LayerAction, LayerId, Pane, Phase,
+    RegionAction, SessionAction, SnapshotAction, Task, TrackAction, UnsavedAction, ViewAction,
+    update,
 };
 use glam::{DVec3, dvec3};
 use libtest_mimic::Trial;
@@ -182,7 +182,7 @@ fn exports() {
         let text = format!("{action:?}");
         save(&mut window, action, tracks);
         let state = &window.state;
-        let status = &state.session.status;
+        let status = &state.session.notices.status;
         assert!(
             status.starts_with("Saved "),
             "{text}: {status} {}",
@@ -269,7 +269,7 @@ fn exports_beside_a_session() {
         let text = format!("{action:?}");
         save(&mut window, action, tracks);
         let state = &window.state;
-        let status = &state.session.status;
+        let status = &state.session.notices.status;
         assert!(
             status.starts_with("Saved "),
             "{text}: {status} {}",
@@ -285,7 +285,7 @@ fn exports_beside_a_session() {
         let name = format!("again{}.tck", u8::from(layer.is_some()));
         let path = folder.path().join(name);
         again.act(Action::Track(TrackAction::Save { layer, path }));
-        assert!(again.state.session.status.starts_with("Saved "));
+        assert!(again.state.session.notices.status.starts_with("Saved "));
         assert_eq!(again.state.unsaved(), before);
     }
 }
@@ -340,7 +340,7 @@ fn whole() {
     assert!(
         window.state.asks_before_leaving(),
         "{}",
-        window.state.session.status
+        window.state.session.notices.status
     );
     window.act(Action::Bundle(BundleAction::SetSieve {
         sieve: None,
@@ -419,7 +419,7 @@ fn recipes() {
     let (mut window, brain) = with_large(folder.path());
     let path = folder.path().join("s.arcuate");
     window.save(&path);
-    let status = window.state.session.status.clone();
+    let status = window.state.session.notices.status.clone();
     assert!(
         status.contains("without the streamlines of 1 layer, 72"),
         "{status}"
@@ -477,7 +477,7 @@ fn made_again() {
     assert_eq!(absent.len(), 2);
     for absent in absent {
         again.session(SessionAction::MakeAgain(LayerId(absent.layer.id)));
-        let status = &again.state.session.status;
+        let status = &again.state.session.notices.status;
         assert!(status.ends_with("same bytes"), "{status}");
         assert!(status.contains(" streamlines in "), "{status}");
         assert_eq!(again.state.unsaved(), []);

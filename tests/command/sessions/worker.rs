@@ -7,12 +7,11 @@ use arcuate::data::Tractogram;
 use arcuate::io::trx;
 use arcuate::jobs::Outcome;
 use arcuate::jobs::session::{Parser, Restored, SessionOutput, SessionRequest};
-use arcuate::state::AlignmentAction;
 use arcuate::state::sessions::saved::Parse;
 use arcuate::state::streamlines::{BundleAction, How, lines_of};
 use arcuate::state::{
-    Action, Document, Effect, Event, FilesAction, LayerAction, Phase, SessionAction,
-    SnapshotAction, update,
+    Action, AlignmentAction, Document, Effect, Event, FilesAction, LayerAction, Phase,
+    SessionAction, SnapshotAction, update,
 };
 use glam::{DAffine3, DVec3};
 use libtest_mimic::Trial;
@@ -138,7 +137,7 @@ fn moved() {
         ));
     };
     same(&window.state.document, 20.0);
-    same(&window.state.session.snapshots[0].document, 10.0);
+    same(&window.state.session.snapshots.all[0].document, 10.0);
 }
 
 fn later() {

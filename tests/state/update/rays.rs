@@ -68,7 +68,13 @@ fn cut_to(window: &mut Window, cut: Cut, phase: Phase) {
 }
 
 pub(super) fn live(window: &Window) -> &arcuate::state::CurveResult {
-    window.state.session.live.as_ref().expect("a live result")
+    window
+        .state
+        .session
+        .track
+        .live
+        .as_ref()
+        .expect("a live result")
 }
 
 fn follow_the_switch() {
@@ -104,7 +110,7 @@ fn coarse() {
         [true, false],
         "some are to be seen before all are there"
     );
-    let region = window.state.session.selected_region.expect("the seed");
+    let region = window.state.session.regions.selected.expect("the seed");
     let mut steps = 0;
     for x in 1..=5 {
         let shape = Shape::Sphere {
@@ -118,7 +124,7 @@ fn coarse() {
         }));
         steps += 1;
         assert!(live(&window).coarse && live(&window).seeds < all);
-        assert!(window.state.session.tracking.waits_for_rest());
+        assert!(window.state.session.track.schedule.waits_for_rest());
         let Recipe::Geodesic { regions, .. } = &live(&window).recipe else {
             panic!("{:?}", live(&window).recipe)
         };
@@ -132,9 +138,9 @@ fn coarse() {
     assert_eq!(coarse, expected);
     // Few enough to be shot within a frame: shot at once.
     let mut window = shooting(2);
-    window.state.session.rays_per_ms = Some(1e6);
+    window.state.session.track.rays_per_ms = Some(1e6);
     change(&mut window, Phase::Live, |r| r.params.walk.step_mm = 1.0);
-    assert!(!live(&window).coarse && !window.state.session.tracking.waits_for_rest());
+    assert!(!live(&window).coarse && !window.state.session.track.schedule.waits_for_rest());
 }
 
 fn medium() {
@@ -357,7 +363,14 @@ fn one_reason() {
 fn crosshair() {
     let mut window = shooting(50);
     window.act(Action::View(ViewAction::SelectTask(Task::Track)));
-    let passing = |window: &Window| window.state.session.passing.expect("in the grid");
+    let passing = |window: &Window| {
+        window
+            .state
+            .session
+            .track
+            .at_crosshair
+            .expect("in the grid")
+    };
     for at in [DVec3::ZERO, dvec3(2.3, 5.1, -1.2), dvec3(0.0, -21.0, 0.0)] {
         window.act(Action::View(ViewAction::MoveCrosshair(at)));
         let grid = &window.tensors().field.grid;
@@ -393,7 +406,7 @@ fn crosshair() {
         assert_eq!(brief[1].name, probe::CONNECTIVITY);
     }
     window.act(Action::View(ViewAction::SelectTask(Task::View)));
-    assert!(window.state.session.passing.is_none());
+    assert!(window.state.session.track.at_crosshair.is_none());
 }
 
 fn late() {
@@ -424,7 +437,7 @@ fn late() {
     let seed = window.state.document.regions[0].id;
     window.act(Action::Region(RegionAction::Delete(seed)));
     window.deliver(|_| {});
-    assert!(window.state.session.live.is_none());
+    assert!(window.state.session.track.live.is_none());
 }
 
 fn kept() {
@@ -462,7 +475,7 @@ fn kept() {
         let numbers = numbers.flat_map(str::split_whitespace).count();
         assert_eq!(numbers, count);
     }
-    assert!(window.state.session.messages.is_empty());
+    assert!(window.state.session.notices.messages.is_empty());
 }
 
 /// A million rays are requested; the previous result stays until they are there.
@@ -471,7 +484,7 @@ fn out_of_date() {
     assert_eq!(window.state.standing(), Some(Standing::Final));
     let (seeds, kept) = (live(&window).seeds, live(&window).output.kept.id());
     window.holding = true;
-    window.state.session.rays_per_ms = Some(1e9);
+    window.state.session.track.rays_per_ms = Some(1e9);
     change(&mut window, Phase::Done, |r| r.params.walk.step_mm = 0.4);
     assert_eq!(window.state.standing(), Some(Standing::Updating));
     assert!(window.state.final_live().is_none());
@@ -493,12 +506,12 @@ fn out_of_date() {
             .is_some_and(|job| job.job::<ShootRays>().is_some()),
         "nothing is saved"
     );
-    assert_eq!(window.state.session.messages.len(), 2);
+    assert_eq!(window.state.session.notices.messages.len(), 2);
     // Stopped: the status says so, and offers the way back.
     window.cancelled.clear();
     window.act(Action::Escape);
     assert_eq!(window.cancelled, [LIVE]);
-    let message = &window.state.session.status;
+    let message = &window.state.session.notices.status;
     assert_eq!(
         message,
         "Stopped: the rays shown are from before the last change"
@@ -561,7 +574,7 @@ fn coarse_first() {
     let mut window = shooting(20);
     window.holding = true;
     // Slow enough for 400 rays to take four seconds.
-    window.state.session.rays_per_ms = Some(0.1);
+    window.state.session.track.rays_per_ms = Some(0.1);
     change(&mut window, Phase::Done, |r| {
         r.params.walk.seeding = Seeding::Random { count: 2_000 };
     });

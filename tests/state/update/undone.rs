@@ -429,6 +429,7 @@ fn status(window: &Window) -> String {
     window
         .state
         .session
+        .notices
         .status
         .replace(['\u{202F}', '\u{2009}'], " ")
 }

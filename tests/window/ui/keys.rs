@@ -158,7 +158,7 @@ fn selection() {
     // Nothing was segmented: the clipboard has none of it.
     command(&mut window, Modifiers::NONE, Key::Num4);
     command(&mut window, Modifiers::SHIFT, Key::C);
-    let status = &window.state().state.session.status;
+    let status = &window.state().state.session.notices.status;
     assert!(status.contains("no command was copied"), "{status}");
 }
 
@@ -200,9 +200,9 @@ fn escape() {
     assert!(matches!(window.state().state.view.tool, Tool::Place { .. }));
     press(&mut window, Key::Escape);
     assert_eq!(window.state().state.view.tool, Tool::Crosshair);
-    assert!(window.state().state.session.selected_region.is_some());
+    assert!(window.state().state.session.regions.selected.is_some());
     press(&mut window, Key::Escape);
-    assert!(window.state().state.session.selected_region.is_none());
+    assert!(window.state().state.session.regions.selected.is_none());
 }
 
 /// Keys pressed in one slow frame, in the given order.

@@ -4,13 +4,13 @@ use arcuate::data::region::RegionId;
 use arcuate::data::{
     Gradients, Grid, Mask, Region, Role, Shape, Tensor, TensorField, Tractogram, Volume, VolumeKind,
 };
-use arcuate::solvers::curves;
-use arcuate::solvers::tensor_fit;
+use arcuate::solvers::{curves, tensor_fit};
 use arcuate::state::core::display;
 use arcuate::state::document::FitMask;
+use arcuate::state::files::types::{Recent, RecentKind};
 use arcuate::state::origin::{MapOfFit, Origin, TensorFit};
-use arcuate::state::session::{CurveKey, CurveParams, Recent, RecentKind};
 use arcuate::state::tensors::types::{FitKey, ResidualCache};
+use arcuate::state::track::types::{CurveKey, CurveParams};
 use arcuate::state::{Content, CurveResult, Display, Layer, LayerId, State, Tensors};
 use glam::DVec3;
 use std::path::PathBuf;
@@ -238,7 +238,7 @@ pub fn tracked(mut state: State) -> State {
         curves: CurveParams::Streamlines(state.document.track.clone()),
         coarse: false,
     };
-    state.session.live = Some(CurveResult {
+    state.session.track.live = Some(CurveResult {
         key,
         output: Arc::new(output(450)),
         coarse: false,
@@ -248,9 +248,9 @@ pub fn tracked(mut state: State) -> State {
         targets: vec![target],
         rays: None,
     });
-    state.session.selected_region = Some(seed);
+    state.session.regions.selected = Some(seed);
     state.session.selected_layer = None;
-    state.session.status = "Tracked 1\u{202F}492 streamlines in 18\u{202F}ms".to_owned();
+    state.session.notices.status = "Tracked 1\u{202F}492 streamlines in 18\u{202F}ms".to_owned();
     state
 }
 
@@ -301,7 +301,7 @@ pub fn with_recent(mut state: State) -> (State, u64) {
         opened: now - age_days * 86_400,
         window: None,
     };
-    state.session.recent = vec![
+    state.session.files.recent = vec![
         recent(
             "/data/sub-01/dwi.nii.gz",
             "81 × 105 × 60 × 33, 1 × b 0, 32 × b 1000",

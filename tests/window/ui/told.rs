@@ -7,8 +7,7 @@ use super::{
 use crate::support::{test, wait_for};
 use arcuate::data::{Role, Shape};
 use arcuate::solvers::curves::StopReason;
-use arcuate::state::tensors::jobs::fit::FIT;
-use arcuate::state::tensors::jobs::fit::FitTensors;
+use arcuate::state::tensors::jobs::fit::{FIT, FitTensors};
 use arcuate::state::{Severity, Slot, State};
 use egui_kittest::kittest::{NodeT as _, Queryable as _};
 use libtest_mimic::Trial;
@@ -35,7 +34,7 @@ fn messages() {
     let mut window = window(state, [1280.0, 800.0]);
     click(&mut window, "Dismiss: The disk is full");
     assert!(window.query_by_label("The disk is full").is_none());
-    assert!(window.state().state.session.messages.is_empty());
+    assert!(window.state().state.session.notices.messages.is_empty());
 }
 
 /// At most three notes; the rest is counted and disappears together. A success removes its failure.
@@ -59,7 +58,7 @@ fn many_messages() {
     window.run();
     assert!(!shown(&window, "The disk is full") && shown(&window, "Trouble 4"));
     click(&mut window, "Dismiss all");
-    assert!(window.state().state.session.messages.is_empty());
+    assert!(window.state().state.session.notices.messages.is_empty());
 }
 
 fn bad_path() {
@@ -170,7 +169,7 @@ fn unreached(centre: glam::DVec3) -> State {
     state.document.edit_region(target, |r| r.shape = shape);
     let regions = state.document.regions.iter();
     let regions = regions.map(|r| (**r).clone()).collect();
-    let live = state.session.live.as_mut().unwrap();
+    let live = state.session.track.live.as_mut().unwrap();
     live.key.regions = regions;
     let mut output = sample::output(0);
     output.missed = sample::output(20).kept;

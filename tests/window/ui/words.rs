@@ -9,9 +9,9 @@ use arcuate::solvers::curves::{self, SeedOutcome, Starts, StopReason};
 use arcuate::solvers::tensor_fit::MaskReport;
 use arcuate::state::core::words;
 use arcuate::state::session::TourStep;
-use arcuate::ui::tracks::Suggestion;
+use arcuate::ui::tracks::{self, Suggestion};
 use arcuate::ui::widgets::slider::Scale;
-use arcuate::ui::{format, probe, tracks};
+use arcuate::ui::{format, probe};
 use glam::{DMat3, DVec3};
 use libtest_mimic::Trial;
 use std::sync::Arc;
@@ -56,22 +56,22 @@ fn spans() {
 fn undone() {
     let mut state = arcuate::state::State::new(sample::BACKEND.to_owned());
     let mut session = state.session.clone();
-    session.status = "Undid: move region".to_owned();
-    session.status_about.step = Some(session.status.clone());
+    session.notices.status = "Undid: move region".to_owned();
+    session.notices.about.step = Some(session.notices.status.clone());
     for what in ["Fitted 9 voxels", "Tracked 9 streamlines"] {
         session.follows(what.to_owned());
         assert_eq!(
-            session.status,
+            session.notices.status,
             format!("Undid: move region. Result: {what}")
         );
     }
     // In another task the step is not shown.
     session.forget_step();
-    assert_eq!(session.status, "Tracked 9 streamlines");
-    session.status = "Undid: add keep-out sphere".to_owned();
-    session.status_about.step = Some(session.status.clone());
+    assert_eq!(session.notices.status, "Tracked 9 streamlines");
+    session.notices.status = "Undid: add keep-out sphere".to_owned();
+    session.notices.about.step = Some(session.notices.status.clone());
     session.forget_step();
-    assert_eq!(session.status, "");
+    assert_eq!(session.notices.status, "");
     // The tour returns to the missing step.
     session.guide = Some(TourStep::Save);
     for role in [Role::Target, Role::Seed] {
@@ -99,9 +99,9 @@ fn undone() {
     session.guide_back(&state.document);
     assert_eq!(session.guide, Some(TourStep::ClickSlice));
     // A sentence that only begins like a step is not one.
-    session.status = "Undid: 3 seeds".to_owned();
+    session.notices.status = "Undid: 3 seeds".to_owned();
     session.follows("Tracked 9 streamlines".to_owned());
-    assert_eq!(session.status, "Tracked 9 streamlines");
+    assert_eq!(session.notices.status, "Tracked 9 streamlines");
 }
 
 fn numbers() {

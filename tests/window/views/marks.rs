@@ -230,7 +230,12 @@ fn command() {
             starts: None,
         },
     );
-    let recipe = state.session.live.as_ref().map(|l| l.recipe.command());
+    let recipe = state
+        .session
+        .track
+        .live
+        .as_ref()
+        .map(|l| l.recipe.command());
     assert!(recipe.as_ref().is_some_and(|c| c.starts_with("arcuate ")));
     assert_eq!(chunk(&state), recipe);
 }

@@ -7,8 +7,8 @@ use arcuate::state::core::display;
 use arcuate::state::core::layer::{Content, LayerId};
 use arcuate::state::document::FitMask;
 use arcuate::state::origin::{Origin, PhantomPart, TensorFit};
-use arcuate::state::session::{CurveKey, CurveParams};
 use arcuate::state::tensors::types::{FitKey, ResidualCache};
+use arcuate::state::track::types::{CurveKey, CurveParams};
 use arcuate::state::{
     Action, CurveResult, Display, Effect, Layer, Pane, State, Task, Tensors, ViewAction, update,
 };
@@ -129,7 +129,7 @@ pub fn add_live(state: &mut State, output: curves::Output) {
         curves: CurveParams::Streamlines(document.track.clone()),
         coarse: false,
     };
-    state.session.live = Some(CurveResult {
+    state.session.track.live = Some(CurveResult {
         key,
         output: Arc::new(output),
         coarse: false,

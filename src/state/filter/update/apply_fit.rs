@@ -5,6 +5,7 @@ use crate::data::appearance::{ColourMap, Interpolation};
 use crate::data::text::counted;
 use crate::state::core::display::{self, LineColouring};
 use crate::state::core::layer::{Content, Layer, LayerId};
+use crate::state::core::notices::Severity;
 use crate::state::core::words::{THIN, count};
 use crate::state::edit::{changed, edit};
 use crate::state::filter::jobs::CommitFit;
@@ -13,7 +14,6 @@ use crate::state::filter::{
     WEIGHT, Weighed, WeightMap, sorted,
 };
 use crate::state::recipes::weight_fit;
-use crate::state::session::Severity;
 use crate::state::streamlines::lines_of;
 use crate::state::{Display, Document, State};
 use std::sync::Arc;

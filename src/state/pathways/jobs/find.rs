@@ -8,9 +8,9 @@ use crate::solvers::eikonal::{self, CostField, CostSource, LocalSolver, Prepared
 use crate::solvers::metric::{Metric, halved};
 use crate::solvers::pathway::{Domain, Params, Pathway, excess_on_card};
 use crate::solvers::{Error, tractogram};
+use crate::state::core::notices::Severity;
 use crate::state::job_end::{ended, remove_job};
 use crate::state::pathways::{self, CostliestStretch, PathwayResult};
-use crate::state::session::Severity;
 use crate::state::{Effect, State};
 use std::sync::Arc;
 use std::time::Instant;

@@ -76,7 +76,7 @@ fn make(state: &State, copy: bool) -> SessionDraft {
     SessionDraft {
         // Plain data with names of its own cannot fail to serialize.
         content: Wording::new(move || serde_json::to_value(&content).unwrap_or(Value::Null)),
-        computed_on: state.session.backend.label.clone(),
+        computed_on: state.session.device.backend.label.clone(),
         results,
         mask_files: lists.mask_files(),
         files: lists.files,

@@ -158,7 +158,7 @@ impl Base {
             start: document.segment.start.clone(),
             spheres: document.segment.spheres.len(),
             measurements: document.bundle.measurements.len(),
-            snapshots: state.session.snapshots.len(),
+            snapshots: state.session.snapshots.all.len(),
             axes: turned(document),
             absent: absent(document),
             ..Self::untouched(state)

@@ -1,7 +1,7 @@
 //! Checks whether the files of a session, and the session itself, have changed.
 
 use crate::jobs::session::{SessionRequest, Standing};
-use crate::state::session::Severity;
+use crate::state::core::notices::Severity;
 use crate::state::sessions::update::{save, submit};
 use crate::state::sessions::{ChangedSince, Verified};
 use crate::state::{Effect, State};
@@ -32,7 +32,9 @@ pub(in crate::state) fn overwrite(state: &mut State, effects: &mut Vec<Effect>) 
 /// Files that were accepted as the session's by size and age alone are read in the background.
 pub(in crate::state) fn verify(state: &mut State, effects: &mut Vec<Effect>) {
     let saving = &mut state.session.saving;
-    saving.opened_status.clone_from(&state.session.status);
+    saving
+        .opened_status
+        .clone_from(&state.session.notices.status);
     let Some(opened) = &saving.opened else { return };
     let same = opened.files.iter();
     let same = same.filter(|f| f.standing == Standing::Same);
@@ -58,8 +60,9 @@ pub(in crate::state) fn verified(state: &mut State, files: usize, differ: &[(Pat
     };
     let opened = &state.session.saving.opened_status;
     // The user may have done something else since.
-    if differ.is_empty() && !opened.is_empty() && state.session.status.starts_with(opened) {
-        state.session.status = format!("{} · {}", state.session.status, found.words());
+    if differ.is_empty() && !opened.is_empty() && state.session.notices.status.starts_with(opened) {
+        state.session.notices.status =
+            format!("{} · {}", state.session.notices.status, found.words());
     }
     for (path, standing) in differ {
         let path = path.display();

@@ -4,10 +4,10 @@ use crate::data::Tractogram;
 use crate::jobs::Slot;
 use crate::jobs::session::{Match, Remake, RestoredLayers, SessionRequest, Standing};
 use crate::state::core::layer::{Content as Held, Layer, LayerId};
+use crate::state::core::notices::{Severity, Topic};
 use crate::state::core::words::counted;
 use crate::state::document::Made;
 use crate::state::edit::{changed, edit};
-use crate::state::session::{Severity, Topic};
 use crate::state::sessions::saved::{self, MissingLayer};
 use crate::state::sessions::update::{arrange_read, submit};
 use crate::state::update::basis::remake;
@@ -56,7 +56,7 @@ pub(in crate::state) fn was_restored(
         match outcome {
             Ok(()) => {
                 changed(state);
-                state.session.status = format!("Found {}", absent.layer.name);
+                state.session.notices.status = format!("Found {}", absent.layer.name);
                 let path = state.document.layer(LayerId(id));
                 let path = path.and_then(|l| l.path.clone());
                 is_taken(state, path);
@@ -161,7 +161,8 @@ pub(in crate::state) fn was_made_again(
     }
     let text = outcome.map_or(String::new(), |o| format!(", {}", o.label()));
     let seconds = wall_ms / 1e3;
-    state.session.status = format!("Recomputed {name}: {streamlines} in {seconds:.1} s{text}");
+    state.session.notices.status =
+        format!("Recomputed {name}: {streamlines} in {seconds:.1} s{text}");
     if outcome == Some(Match::Differs) {
         state.session.notify(
             Severity::Warning,

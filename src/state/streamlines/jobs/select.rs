@@ -137,7 +137,7 @@ impl Receive<State> for SelectStreamlines {
     ) {
         ended(state, self, delivery, effects, |state, selected, _, _| {
             let kept = counted(selected.kept.len(), "streamline");
-            state.session.status = format!("Selected {kept}");
+            state.session.notices.status = format!("Selected {kept}");
         });
     }
 }

@@ -180,7 +180,7 @@ fn one(
             let sieve = sieve.filter(|s| s.layer == layer.id);
             sieve.is_some_and(|s| s.group.as_ref() == Some(group))
         }
-        Of::Apart(ExtraBundle::Region(id), _) => state.session.selected_region == Some(*id),
+        Of::Apart(ExtraBundle::Region(id), _) => state.session.regions.selected == Some(*id),
         Of::Rest | Of::Apart(ExtraBundle::Filter, _) => false,
     };
     let response = rows::list_row(ui, &spoken, ("bundle", i), selected);

@@ -51,7 +51,7 @@ pub fn show(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<A
         let out = |r: &Remark| r.outside_at.is_some();
         tracking::remarks(ui, state, memory, out, actions);
         let busy = |j: &crate::state::JobHandle| matches!(j.slot, PATHWAY | FIT | Slot::Load);
-        let text = if state.session.jobs.iter().any(busy) {
+        let text = if state.session.jobs.running.iter().any(busy) {
             "Solving…"
         } else {
             "The pathway appears here once there are a seed and a target"

@@ -4,8 +4,8 @@ use crate::data::appearance::ColourMap;
 use crate::solvers::curves::Seeding;
 use crate::solvers::geodesic::{Cut, Directions};
 use crate::state::core::words::counted;
-use crate::state::session::RayResult;
 use crate::state::tensors::mask_text;
+use crate::state::track::types::RayResult;
 use crate::state::{Action, CurveResult, Phase, Rays, State, TrackAction};
 use crate::ui::forms::display::colour_of;
 use crate::ui::forms::tracking::empty::{Empty, targets};
@@ -127,7 +127,7 @@ pub fn histogram(
         };
         (cut, phase)
     });
-    let coarse = state.session.live.as_ref().filter(|l| l.coarse);
+    let coarse = state.session.track.live.as_ref().filter(|l| l.coarse);
     let kept = match (requested, coarse) {
         // With few rays, more are kept than the share says.
         (None, Some(live)) => live.output.kept.len(),

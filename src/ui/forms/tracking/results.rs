@@ -7,10 +7,10 @@ use crate::solvers::curves::{Params, SeedOutcome};
 use crate::solvers::geodesic::Cut;
 use crate::state::core::display::LineColouring;
 use crate::state::core::words::{counted, streamlines};
-use crate::state::session::RayResult;
 use crate::state::tensors::jobs::fit::FIT;
 use crate::state::tensors::mask_text;
 use crate::state::track::jobs::LIVE;
+use crate::state::track::types::RayResult;
 use crate::state::{
     Action, Content, CurveResult, DeviceAction, Method, Phase, RegionAction, Severity, Slot,
     Standing, State, TrackAction, ViewAction,
@@ -38,16 +38,16 @@ pub fn show(
     actions: &mut Vec<Action>,
 ) {
     let p = theme::palette(ui.style());
-    let Some(live) = &state.session.live else {
+    let Some(live) = &state.session.track.live else {
         section::head(ui, "Results");
         // The error already names regions outside the mask.
-        let failed = state.session.tracking.failure().is_some();
+        let failed = state.session.track.schedule.failure().is_some();
         let unsaid = |remark: &Remark| !failed || remark.outside_at.is_none();
         super::remarks(ui, state, memory, unsaid, actions);
-        match state.session.tracking.failure() {
+        match state.session.track.schedule.failure() {
             Some(why) => {
                 let mut note = Note::new(p, Severity::Error, why);
-                if state.session.stranded.live {
+                if state.session.device.fallback.live {
                     note = note.action(panels::ON_CPU);
                 }
                 if note.show(ui) == Some(NoteResponse::Taken) {
@@ -149,7 +149,7 @@ fn waiting(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
         Method::Rays => ("Rays", "Shooting…"),
     };
     let seeded = state.document.regions.iter().any(|r| r.role == Role::Seed);
-    let mut jobs = state.session.jobs.iter();
+    let mut jobs = state.session.jobs.running.iter();
     let missing = match (state.document.tensors.is_some(), seeded) {
         (true, true) => None,
         (true, false) => Some("there is a seed"),
@@ -393,7 +393,7 @@ fn table(
     }
     for (i, target) in targets {
         let (values, spoken) = values(i, &target.name);
-        let selected = state.session.selected_region == Some(target.id);
+        let selected = state.session.regions.selected == Some(target.id);
         let response = rows::list_row(ui, &spoken, ("target", target.id), selected);
         let row = paint::inset(response.rect, space::INSET, space::INSET);
         let painter = ui.painter();
