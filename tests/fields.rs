@@ -109,6 +109,7 @@ pub fn region(role: Role, shape: Shape) -> Region {
         shape: Arc::new(shape),
         colour: None,
         visible: true,
+        label_number: None,
     }
 }
 

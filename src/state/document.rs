@@ -140,7 +140,6 @@ pub struct Layer {
     pub origin: OriginId,
     /// The content where the file says, of a layer that was moved.
     pub unmoved: Option<Content>,
-    pub path: Option<PathBuf>,
     /// After a value: `mm²/s`, or empty.
     pub unit: &'static str,
     /// Multiplies a value before it is printed (1e3 for diffusivities shown as 10⁻³ mm²/s).
@@ -182,8 +181,6 @@ pub struct Document {
     pub regions: Vec<Arc<Region>>,
     /// Where the layers come from.
     pub origins: Origins,
-    /// What regions of a label map were there.
-    pub label_numbers: BTreeMap<RegionId, u32>,
     pub tensors: Option<Arc<Tensors>>,
     pub fit: tensor_fit::Params,
     /// The mask layer that the fit is within; `None`: a mask is found from the scan.
@@ -261,7 +258,6 @@ impl Default for Document {
             layers: Vec::new(),
             regions: Vec::new(),
             origins: Origins::default(),
-            label_numbers: BTreeMap::new(),
             tensors: None,
             fit: tensor_fit::Params::defaults(),
             fit_mask: None,
@@ -306,7 +302,6 @@ impl Layer {
             display,
             origin,
             unmoved: None,
-            path: None,
             unit: "",
             unit_scale: 1.0,
             notes: Vec::new(),
@@ -485,6 +480,7 @@ impl Document {
             shape,
             colour: None,
             visible: true,
+            label_number: None,
         }));
         id
     }

@@ -426,6 +426,11 @@ impl Document {
         self.origins.get(layer.origin)
     }
 
+    /// The file that a layer was read from.
+    pub fn path(&self, layer: &Layer) -> Option<&Path> {
+        self.origins.path(layer.origin)
+    }
+
     /// A layer as an input of what is made now.
     pub fn input(&self, layer: LayerId) -> Input {
         let origin = self.layer(layer).map(|l| l.origin);

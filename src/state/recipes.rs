@@ -170,8 +170,8 @@ pub fn fit_mask(document: &Document, mask: Option<DataId>) -> FitMask {
     };
     let same = |l: &&Arc<Layer>| matches!(&l.content, Content::Mask(m) if m.id() == id);
     let layer = document.layers.iter().find(same);
-    match layer.and_then(|l| l.path.clone()) {
-        Some(path) => FitMask::File(path),
+    match layer.and_then(|l| document.path(l)) {
+        Some(path) => FitMask::File(path.to_owned()),
         None => FitMask::Head,
     }
 }
@@ -267,8 +267,8 @@ pub fn filed(document: &Document, layer: &Layer) -> Option<(PathBuf, Option<Stri
         return Some((file, Some(document.recipe(layer).command())));
     }
     let plain = origin.is_plain_file() && layer.display.frame == 0;
-    let file = layer.path.clone().filter(|_| plain)?;
-    Some((file, None))
+    let file = document.path(layer).filter(|_| plain)?;
+    Some((file.to_owned(), None))
 }
 
 /// The command that chooses what a filter on images leaves: each is a file, or a map of the fit, which comes

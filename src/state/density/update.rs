@@ -12,7 +12,7 @@ use crate::state::session::{CurveParams, Severity};
 use crate::state::track::kept;
 use crate::state::update::edit;
 use crate::state::{Document, Effect, State, defaults};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 /// How many streamlines were sent for those of a layer, where that is known.
@@ -89,7 +89,10 @@ pub fn map(
 /// The voxels of the scan, else of the first image, and their file.
 fn basis(document: &Document) -> Option<(Arc<crate::data::Grid>, Option<PathBuf>)> {
     let mut layers = document.scan().into_iter().chain(&document.layers);
-    layers.find_map(|l| Some((l.content.volume()?.grid.clone(), l.path.clone())))
+    layers.find_map(|l| {
+        let path = document.path(l).map(Path::to_owned);
+        Some((l.content.volume()?.grid.clone(), path))
+    })
 }
 
 pub fn done(state: &mut State, mapped: Mapped) {

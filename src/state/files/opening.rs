@@ -21,7 +21,6 @@ struct New {
     name: String,
     content: Content,
     origin: Origin,
-    path: Option<PathBuf>,
     notes: Vec<String>,
 }
 
@@ -65,7 +64,6 @@ pub fn demo(state: &mut State, head: Head, effects: &mut Vec<Effect>) {
             name: name.to_owned(),
             content,
             origin: Origin::Phantom { seed, part },
-            path: None,
             notes: Vec::new(),
         };
         add(state, new, |document, id| {
@@ -133,7 +131,6 @@ pub fn opened(state: &mut State, file: OpenedFile, effects: &mut Vec<Effect>) {
         name: name.clone(),
         content,
         origin,
-        path: Some(path.clone()),
         notes: notes.iter().map(ToString::to_string).collect(),
     };
     let together = std::mem::take(&mut state.session.together);
@@ -186,7 +183,8 @@ pub fn take_offered_mask(state: &mut State, effects: &mut Vec<Effect>) {
     if let Some(beside) = &mut state.session.mask_beside {
         beside.taken = true;
     }
-    let scan = state.document.scan().and_then(|l| l.path.clone());
+    let scan = state.document.scan();
+    let scan = scan.and_then(|l| state.document.path(l).map(Path::to_owned));
     state.session.together = scan.into_iter().chain([path.clone()]).collect();
     effects.push(Effect::submit(OpenFile::new(path)));
 }
@@ -255,12 +253,16 @@ fn choose_mask(document: &mut Document, new: LayerId, together: &[PathBuf]) -> O
     let mut candidates: Vec<Arc<Layer>> = document.layers.iter().rev().cloned().collect();
     // A new scan meets the masks that were there before it.
     candidates.retain(|l| l.id == new || (new == scan.id && document.chosen_mask().is_none()));
-    let joined = |l: &Layer| l.path.as_ref().is_some_and(|p| together.contains(p));
+    let joined = |l: &Layer| {
+        let path = document.path(l);
+        path.is_some_and(|path| together.iter().any(|p| p == path))
+    };
     let meant = |l: &Layer| document.tensors.is_none() || (joined(l) && joined(&scan));
     let mut passed_over = None;
     for layer in candidates.iter().filter(|l| meant(l)) {
         let plain = document.origin(layer).is_plain_file();
-        let (Content::Mask(mask), Some(path), true) = (&layer.content, &layer.path, plain) else {
+        let (Content::Mask(mask), Some(path), true) = (&layer.content, document.path(layer), plain)
+        else {
             continue;
         };
         if document.can_be_fit_mask(layer) {
@@ -347,9 +349,9 @@ pub fn remember_window(state: &mut State, layer: LayerId, effects: &mut Vec<Effe
     let Some(layer) = state.document.layer(layer) else {
         return;
     };
-    let (path, window) = (layer.path.clone(), Some(layer.display.window));
+    let (path, window) = (state.document.path(layer), Some(layer.display.window));
     let mut recent = state.session.recent.iter_mut();
-    let Some(recent) = recent.find(|r| path.as_ref() == Some(&r.path)) else {
+    let Some(recent) = recent.find(|r| path == Some(&r.path)) else {
         return;
     };
     if recent.window != window && layer.content.volume().is_some() {
@@ -374,9 +376,12 @@ fn add(state: &mut State, new: New, then: impl FnOnce(&mut Document, LayerId)) {
         name,
         content,
         origin,
-        path,
         mut notes,
     } = new;
+    let path = match &origin {
+        Origin::File { file, .. } => Some(file.clone()),
+        _ => None,
+    };
     let mut layers = state.document.layers.iter();
     let ground = layers.find_map(|l| l.content.volume());
     let first = ground.is_none() && content.volume().is_some();
@@ -417,7 +422,9 @@ fn add(state: &mut State, new: New, then: impl FnOnce(&mut Document, LayerId)) {
             };
             let same_reading =
                 reading(document.origin(l)).is_some() && reading(&origin) == Some(true);
-            (scans == [true; 2] || same_reading) && path.is_some() && l.path == path
+            (scans == [true; 2] || same_reading)
+                && path.is_some()
+                && document.path(l) == path.as_deref()
         };
         let old = document.layers.iter().position(again);
         let (id, at, display) = match old.map(|at| (at, document.layers.remove(at))) {
@@ -432,7 +439,6 @@ fn add(state: &mut State, new: New, then: impl FnOnce(&mut Document, LayerId)) {
             None => (LayerId(document.fresh_id()), document.layers.len(), display),
         };
         let layer = Layer {
-            path,
             notes,
             ..Layer::new(id, name, content, display, document.origins.add(origin))
         };

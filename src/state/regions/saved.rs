@@ -146,6 +146,7 @@ fn read_region(
         shape: Arc::new(shape),
         colour: saved.colour,
         visible: saved.visible,
+        label_number: saved.label,
     })
 }
 
@@ -172,7 +173,7 @@ pub(in crate::state) fn put(
     for (one, saved) in regions.into_iter().zip(&saved.regions) {
         match one {
             Ok(region) => {
-                named.push(Some(add(document, region, saved)));
+                named.push(Some(add(document, region)));
             }
             Err(why) => {
                 leave_out(document, read, MissingRegion::Region(saved.clone()), why);
@@ -187,12 +188,9 @@ pub(in crate::state) fn put(
     named
 }
 
-fn add(document: &mut Document, region: Region, saved: &SavedRegion) -> RegionId {
+fn add(document: &mut Document, region: Region) -> RegionId {
     let id = RegionId(document.fresh_id());
     document.regions.push(Arc::new(Region { id, ..region }));
-    document
-        .label_numbers
-        .extend(saved.label.map(|number| (id, number)));
     id
 }
 
@@ -214,7 +212,7 @@ pub(in crate::state) fn find_again(document: &mut Document, layer: LayerId) {
         let found = match &left.what {
             MissingRegion::Region(saved) if saved.shape == SavedShape::Layer(layer.0) => {
                 let region = read_region(document, &left.read, saved).ok();
-                region.map(|region| add(document, region, saved))
+                region.map(|region| add(document, region))
             }
             _ => None,
         };

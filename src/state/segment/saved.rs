@@ -87,6 +87,7 @@ impl Lists<'_> {
                     shape: shape.clone(),
                     colour: None,
                     visible: true,
+                    label_number: None,
                 };
                 self.region(document, &region)
             });

@@ -186,7 +186,7 @@ impl Document {
             let from = self.origin(layer);
             from.fit_map().is_some() || from.is_found_mask() || from.is_phantom()
         };
-        (layer.path.is_some() || again())
+        (self.path(layer).is_some() || again())
             && !self.is_edited(layer.id)
             && self.moved(layer.id).is_none()
     }
@@ -194,7 +194,7 @@ impl Document {
     /// Whether a session can hold a layer: what streamlines were made from may be gone.
     fn can_be_saved(&self, layer: &Layer) -> bool {
         !matches!(layer.content, Content::Tractogram(_))
-            || layer.path.is_some()
+            || self.path(layer).is_some()
             || self
                 .made(layer.id)
                 .is_some_and(|made| self.origins.fit(made.fit).is_some())
@@ -286,7 +286,10 @@ impl State {
                     layer: layer.id,
                     text: document.in_memory(layer),
                 });
-            } else if named && !base.lists(layer.id) && (layer.path.is_some() || exported()) {
+            } else if named
+                && !base.lists(layer.id)
+                && (document.path(layer).is_some() || exported())
+            {
                 added.push(layer.name.clone());
             }
         }

@@ -26,7 +26,7 @@ fn without_scan(document: &Document, name: &str, source: &Source) -> String {
         Source::File { dwi: file, .. } | Source::Tensors { file, .. } => Some(&**file),
         Source::Phantom { .. } | Source::Turned { .. } => None,
     };
-    let is_here = |l: &Arc<Layer>| path.is_some() && l.path.as_deref() == path;
+    let is_here = |l: &Arc<Layer>| path.is_some() && document.path(l) == path;
     match document.layers.iter().find(|l| is_here(l)) {
         // A note of the layer says why.
         Some(scan) => format!(
@@ -62,7 +62,7 @@ pub fn tensors(document: &Document, name: &str, fit: OriginId) -> Result<Tensors
     };
     let mask = match &fit.mask {
         FitMask::Found => None,
-        FitMask::File(path) => mask_of(&|l| l.path.as_ref() == Some(path)),
+        FitMask::File(path) => mask_of(&|l| document.path(l) == Some(path)),
         FitMask::Head => mask_of(&|l| document.origin(l).is_phantom()),
     };
     if mask.is_none() && fit.mask != FitMask::Found {

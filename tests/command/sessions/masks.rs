@@ -225,14 +225,13 @@ fn waits() {
     window.act(Action::RegionFromLayer { layer, role });
     // Also what it was in a label map.
     let region = window.state.document.regions[0].id;
-    window.state.document.label_numbers.insert(region, 1024);
+    window
+        .state
+        .document
+        .edit_region(region, |r| r.label_number = Some(1024));
     let number = |window: &Window| {
-        let document = &window.state.document;
-        let numbers = document
-            .regions
-            .iter()
-            .map(|r| document.label_numbers.get(&r.id).copied());
-        numbers.collect::<Vec<_>>()
+        let regions = window.state.document.regions.iter();
+        regions.map(|r| r.label_number).collect::<Vec<_>>()
     };
     let path = folder.path().join("s.arcuate");
     window.save(&path);

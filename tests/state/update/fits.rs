@@ -350,7 +350,7 @@ fn beside() {
     // A choice of the user's is.
     assert_eq!(window.state.unsaved(), [UnsavedPart::Parameters]);
     let (chosen, mask) = window.state.document.chosen_mask().expect("the mask");
-    assert_eq!(chosen.path.as_ref(), Some(&path));
+    assert_eq!(window.state.document.path(chosen), Some(&*path));
     assert_eq!(window.tensors().mask.inside, mask.inside);
     assert_eq!(window.tensors().mask_found, None);
     assert_eq!(window.state.offered_mask(), None);

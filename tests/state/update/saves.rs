@@ -264,11 +264,7 @@ fn long_lists() {
         defaults::line_display(),
         origin,
     );
-    let path = Some(path);
-    state
-        .document
-        .layers
-        .push(Arc::new(Layer { path, ..layer }));
+    state.document.layers.push(Arc::new(layer));
     let seconds = |work: &mut dyn FnMut()| {
         let one = |work: &mut dyn FnMut()| {
             let before = thread_time();

@@ -113,6 +113,7 @@ pub fn add_sphere(state: &mut State, role: Role, centre: DVec3, radius_mm: f64) 
         shape: Arc::new(Shape::Sphere { centre, radius_mm }),
         colour: None,
         visible: true,
+        label_number: None,
     }));
     id
 }

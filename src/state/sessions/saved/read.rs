@@ -202,7 +202,7 @@ pub fn build(
         };
         match one.and_then(|one| Ok((of.there(&one)?, restore(&document.origins, of, one)?))) {
             Ok((there, (layer, message))) => {
-                let path = layer.path.as_ref();
+                let path = document.path(&layer);
                 let path = path.map_or(layer.name.clone(), |p| p.display().to_string());
                 notes.extend(message.into_iter().map(|note| note.about(&path)));
                 document.layers.push(Arc::new(layer));
@@ -372,7 +372,7 @@ pub(in crate::state) fn restore(
     restored: Restored,
 ) -> Result<(Layer, Vec<Remark>), String> {
     let mut notes = Vec::new();
-    let (content, origin, path) = match (&saved.from, restored) {
+    let (content, origin) = match (&saved.from, restored) {
         (
             SavedOrigin::File { .. },
             Restored::File {
@@ -384,7 +384,7 @@ pub(in crate::state) fn restore(
             },
         ) => {
             notes = said;
-            let mut origin = Origin::opened(path.clone(), reported);
+            let mut origin = Origin::opened(path, reported);
             let content = match loaded {
                 Loaded::Scan {
                     dwi,
@@ -398,7 +398,7 @@ pub(in crate::state) fn restore(
                 Loaded::Mask(mask) => DocumentContent::Mask(mask),
                 Loaded::Tractogram(tractogram) => DocumentContent::Tractogram(tractogram),
             };
-            (content, origin, Some(path))
+            (content, origin)
         }
         (SavedOrigin::Head { seed, part }, Restored::Head(head)) => {
             let content = match part {
@@ -410,15 +410,14 @@ pub(in crate::state) fn restore(
                 PhantomPart::T1 => DocumentContent::Image(head.t1.clone()),
             };
             let (seed, part) = (*seed, *part);
-            (content, Origin::Phantom { seed, part }, None)
+            (content, Origin::Phantom { seed, part })
         }
         // Their origins follow once all layers are there.
         (SavedOrigin::Kept(_), Restored::Curves(tractogram)) => {
-            let content = DocumentContent::Tractogram(tractogram);
-            (content, Origin::Unknown, None)
+            (DocumentContent::Tractogram(tractogram), Origin::Unknown)
         }
         (SavedOrigin::Density(_), Restored::Density(volume)) => {
-            (DocumentContent::Image(volume), Origin::Unknown, None)
+            (DocumentContent::Image(volume), Origin::Unknown)
         }
         _ => return Err("The session says something else of it".to_owned()),
     };
@@ -435,7 +434,6 @@ pub(in crate::state) fn restore(
     }
     let id = LayerId(saved.id);
     let layer = Layer {
-        path,
         notes: notes.iter().map(ToString::to_string).collect(),
         ..Layer::new(id, saved.name.clone(), content, display, origin)
     };

@@ -425,7 +425,7 @@ impl Lists<'_> {
                 let same = |l: &&Arc<Layer>| {
                     let found =
                         matches!(&l.content, DocumentContent::Mask(m) if m.id() == mask.id());
-                    found && (l.path.is_some() || document.origin(l).is_phantom())
+                    found && (document.path(l).is_some() || document.origin(l).is_phantom())
                 };
                 match document.layers.iter().find(same) {
                     Some(layer) => SavedShape::Layer(layer.id.0),
@@ -439,7 +439,7 @@ impl Lists<'_> {
             shape,
             colour: region.colour,
             visible: region.visible,
-            label: document.label_numbers.get(&region.id).copied(),
+            label: region.label_number,
         }
     }
 

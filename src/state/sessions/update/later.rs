@@ -11,7 +11,7 @@ use crate::state::sessions::update::{arrange_read, submit};
 use crate::state::update::basis::remake;
 use crate::state::update::{changed, edit};
 use crate::state::{Document, Effect, State, tensors};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 /// Reads the file of a layer that was not here.
@@ -57,7 +57,7 @@ pub(in crate::state) fn was_restored(
                 changed(state);
                 state.session.status = format!("Found {}", absent.layer.name);
                 let path = state.document.layer(LayerId(id));
-                let path = path.and_then(|l| l.path.clone());
+                let path = path.and_then(|l| state.document.path(l).map(Path::to_owned));
                 is_taken(state, path);
             }
             Err(why) => state.session.failed(Slot::Load, why),

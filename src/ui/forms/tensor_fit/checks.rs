@@ -208,7 +208,8 @@ fn space_check(state: &State, memory: &mut Memory) -> Option<Check> {
         .filter(|(_, g, _)| other(g))
         .map(|(l, _, _)| l.name.as_str())
         .collect();
-    let lines = state.document.layers.iter().filter(|l| l.path.is_some());
+    let lines = state.document.layers.iter();
+    let lines = lines.filter(|l| state.document.path(l).is_some());
     let filled = |l: &Arc<Layer>| matches!(&l.content, Content::Mask(mask) if mask.count() > 0);
     let requested = match state.document.layers.iter().any(filled) {
         true => "",
