@@ -159,7 +159,7 @@ fn kept(
             return Ok(steps.into_iter().cloned().collect());
         }
         let absent = document.absent.iter().find(|a| a.layer.id == id);
-        absent.map_or(Ok(Vec::new()), |a| saved::edits(&a.read, &a.layer.edits))
+        absent.map_or(Ok(Vec::new()), |a| a.edits())
     };
     let mut all: Vec<(u64, String, Result<Arc<Made>, String>)> = Vec::new();
     for layer in &document.layers {
@@ -169,8 +169,7 @@ fn kept(
         all.extend(made.map(|made| (layer.id.0, called(&layer.name), made)));
     }
     for absent in &document.absent {
-        if let Some(curves) = absent.kept() {
-            let made = saved::made(document, &absent.read, curves).map(Arc::new);
+        if let Some(made) = absent.made(document) {
             all.push((absent.layer.id, called(&absent.layer.name), made));
         }
     }

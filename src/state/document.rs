@@ -18,7 +18,7 @@ use crate::state::pathways::{self, KeptPathway};
 use crate::state::recipe::{RegionSpec, ShapeSpec};
 use crate::state::segment::{KeptSurface, Segmentation};
 use crate::state::session::CurveParams;
-use crate::state::sessions::saved::{LeftOut, MissingLayer, SavedLayer};
+use crate::state::sessions::saved::{AwaitedLayers, LeftOut, MissingLayer};
 use crate::state::streamlines::Bundle;
 use crate::state::tensors::types::{BootstrapInput, FitKey, ResidualCache};
 use crate::state::track::whole_brain::WholeBrain;
@@ -214,7 +214,7 @@ pub struct Document {
     /// is said of each.
     pub replaced: BTreeMap<LayerId, String>,
     /// The layers of a session, until the fit has brought those that are its own.
-    pub awaited: Option<Arc<[SavedLayer]>>,
+    pub awaited: Option<AwaitedLayers>,
     /// Files that hold masks made here, for commands.
     pub mask_files: Vec<(DataId, PathBuf)>,
     next_id: u64,

@@ -169,7 +169,7 @@ pub fn absent(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec
         let text = format!("{}: {}", absent.layer.name, absent.why);
         let mut note = Note::new(p, Severity::Information, &text).leave("Take out");
         let file = absent.file();
-        if absent.kept().is_some() {
+        if absent.can_be_made() {
             note = note.action("Make again");
         } else if file.is_some() {
             note = note.action("Choose…");

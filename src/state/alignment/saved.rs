@@ -1,36 +1,20 @@
 //! Layers of a session that were moved.
 
 use crate::data::Tractogram;
-use crate::io::AffineReading;
-use crate::jobs::session::Restored;
 use crate::state::Document;
+use crate::state::alignment::AlignedBy;
 use crate::state::document::{Content, LayerId};
-use crate::state::sessions::saved::SavedLayer;
 use glam::DAffine3;
 
-impl SavedLayer {
-    /// Where it was moved, from the world that its file says.
-    pub(in crate::state) fn by(&self) -> Option<DAffine3> {
-        self.moved.as_ref().map(AffineReading::of_rows)
-    }
-
-    /// Its streamlines there, where whoever read them has moved them.
-    pub(in crate::state) fn there(
-        &self,
-        restored: &Restored,
-    ) -> Result<Option<Tractogram>, String> {
-        self.by().map_or(Ok(None), |by| restored.moved_to(by))
-    }
-}
-
-/// Puts a layer where it was moved; an error is a sentence.
+/// Puts a layer where it was moved; an error is a sentence. `there`: its streamlines at that place, where whoever read
+/// them has moved them.
 pub(in crate::state) fn lay(
     document: &mut Document,
-    saved: &SavedLayer,
+    id: LayerId,
+    moved: Option<(DAffine3, AlignedBy)>,
     there: Option<Tractogram>,
 ) -> Result<(), String> {
-    let (id, how) = (LayerId(saved.id), saved.moved_how);
-    let Some(by) = saved.by() else {
+    let Some((by, how)) = moved else {
         return Ok(());
     };
     match there.filter(|_| document.can_move(id)) {

@@ -7,12 +7,11 @@ use crate::state::Document;
 use crate::state::core::words::count;
 use crate::state::density::saved::{grid_of, saved_grid};
 use crate::state::document::{Content, Layer, LayerId};
-use crate::state::filter::{MapOf, WEIGHT, Weighed, sorted};
-use crate::state::recipes::weight_fit;
+use crate::state::filter::{WEIGHT, Weighed, sorted};
 use crate::state::regions::saved::{MissingRegion, MissingWeights, leave_out};
 use crate::state::sessions::saved::write::Lists;
 use crate::state::sessions::saved::{
-    SavedDocument, SavedLayer, SavedOrigin, SavedWeightMap, SavedWeights,
+    SavedContent, SavedDocument, SavedLayer, SavedOrigin, SavedWeights, Table,
 };
 use crate::state::streamlines::lines_of;
 use std::sync::Arc;
@@ -55,10 +54,9 @@ impl Lists<'_> {
         Some(saved)
     }
 
-    pub(in crate::state) fn weight_map(&mut self, made: &MapOf, volume: &Volume) -> SavedWeightMap {
-        SavedWeightMap {
-            of: made.of.0,
-            map: made.map.clone(),
+    /// The values of a map.
+    pub(in crate::state) fn image(&mut self, volume: &Volume) -> SavedContent {
+        SavedContent::Image {
             grid: saved_grid(&volume.grid),
             values: self.numbers(&Arc::from(volume.frame(0))),
         }
@@ -165,35 +163,40 @@ pub(in crate::state) fn make(
     read: &ReadSession,
     layer: &SavedLayer,
 ) -> Option<Result<Layer, String>> {
-    match &layer.from {
-        SavedOrigin::Weights(from) => Some(map(document, read, layer, from)),
+    match Table::new(read).base(layer.origin) {
+        Some(SavedOrigin::WeightMap { of, .. }) => Some(map(document, read, layer, LayerId(*of))),
         _ => None,
     }
 }
 
-/// The layer, of which the document then knows what it is a map of.
 fn map(
-    document: &mut Document,
+    document: &Document,
     read: &ReadSession,
     layer: &SavedLayer,
-    saved: &SavedWeightMap,
+    of: LayerId,
 ) -> Result<Layer, String> {
-    let of = LayerId(saved.of);
-    let grid = grid_of(&saved.grid)?;
-    let values = read.numbers.get(saved.values);
-    let values = values.ok_or("the session has no values of it")?;
+    const NO_VALUES: &str = "the session has no values of it";
+    let Some(SavedContent::Image { grid, values }) = &layer.content else {
+        return Err(NO_VALUES.to_owned());
+    };
+    let grid = grid_of(grid)?;
+    let values = read.numbers.get(*values).ok_or(NO_VALUES)?;
     let values = values.clone().map_err(|unread| unread.why)?;
     if values.len() != grid.voxel_count() {
         return Err("it has another number of voxels than its grid".to_owned());
     }
-    let from = document.weighed.get(&of).map(|w| w.from.clone());
+    let from = document.weighed.get(&of).map(|w| &w.from);
     let from = from.ok_or("its streamlines are not there")?;
-    let fit = weight_fit(document, of, &from).ok_or("its scan is not there")?;
-    let fit = document.origins.add(fit);
+    document.layer(from.scan).ok_or("its scan is not there")?;
+    let origins = Table::new(read).resolve(document, read);
+    let origin = origins.get(layer.origin)?;
     let content = Content::Image(Volume::scalar(grid, values.to_vec()));
     let (name, display) = (layer.name.clone(), layer.display.clone());
-    let id = LayerId(layer.id);
-    let map = saved.map.clone();
-    let origin = document.origins.add(MapOf { of, map, fit });
-    Ok(Layer::new(id, name, content, display, origin))
+    Ok(Layer::new(
+        LayerId(layer.id),
+        name,
+        content,
+        display,
+        origin,
+    ))
 }

@@ -309,13 +309,14 @@ impl Lists<'_> {
             match &left.what {
                 MissingRegion::Region(region) => regions.extend(self.as_it_was(&left.read, region)),
                 MissingRegion::Pathway(pathway) => {
-                    let mut pathway = (**pathway).clone();
+                    let pathway = (**pathway).clone();
                     let of = pathway.regions.iter();
                     let of: Option<Vec<_>> = of.map(|r| self.as_it_was(&left.read, r)).collect();
-                    let basis = self.renumber_basis(&left.read, &mut pathway.basis);
-                    if let (Some(of), Some(())) = (of, basis) {
+                    let fit = self.origin_as_it_was(&left.read, pathway.fit);
+                    if let (Some(regions), Some(fit)) = (of, fit) {
                         pathways.push(SavedPathway {
-                            regions: of,
+                            regions,
+                            fit,
                             ..pathway
                         });
                     }

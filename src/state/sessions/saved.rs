@@ -1,45 +1,46 @@
 //! The document in a session file: what is written for each thing a user has, and nothing that can be
 //! opened or computed again.
 //!
-//! Each kind of thing has one place here: a kind of layer is a variant of [`SavedOrigin`], a kind of region
-//! one of [`SavedShape`], a parameter a field of what it belongs to. Fields that come later get
-//! `#[serde(default)]`, so that older sessions stay readable; where an older program would misread
-//! what is new, the format's version goes up.
+//! Each kind of thing has one place here: where layers come from is the table of [`SavedOrigin`]s, which a layer names by
+//! number; a kind of region is a variant of [`SavedShape`], a parameter a field of what it belongs to. Fields that come
+//! later get `#[serde(default)]`, so that older sessions stay readable; where an older program would misread what is
+//! new, the format's version goes up.
 
 mod held;
 mod late;
+pub(in crate::state) mod origins;
 pub(in crate::state) mod read;
 mod results;
 pub(in crate::state) mod write;
 
 pub use crate::state::regions::saved::{Group, LeftOut, MissingRegion, left_out};
 pub use crate::state::sessions::saved::late::{moved_to, one, weigh};
-pub use crate::state::sessions::saved::read::{Parse, build, edits, items, made, parse, view};
+pub use crate::state::sessions::saved::origins::{
+    SavedCurves, SavedDensity, SavedEdit, SavedFit, SavedInput, SavedMask, SavedOrigin,
+    SavedReading, SavedRules, SavedSegment, SavedWeightFit, Table,
+};
+pub use crate::state::sessions::saved::read::{Parse, build, items, parse, view};
 pub use crate::state::sessions::saved::results::{LIVE, PATHWAY, SURFACE, TENSORS, result_name};
 pub use crate::state::sessions::saved::write::{autosave, draft};
 pub use crate::state::snapshots::saved::{
     awaiting, restore as snapshots, result_name as snapshot_result,
 };
 
-use crate::data::axis_change::AxisChange;
-use crate::data::{Role, TensorLayout};
-use crate::io::Space;
+use crate::data::Role;
 use crate::jobs::session::{Change, Entry, ReadSession, ResultStorage};
-use crate::solvers::curves::{self, StopReason};
+use crate::solvers::curves;
 use crate::solvers::geodesic::{self, Cut};
 use crate::solvers::level_set::{Measures, RunHistory, Sphere};
+use crate::solvers::pathway;
 use crate::solvers::tensor_fit::{self, FitMap};
-use crate::solvers::tractogram::selection::Runs;
-use crate::solvers::{density, pathway};
-use crate::state::alignment::AlignedBy;
-use crate::state::document::{Display, Document, Method};
-use crate::state::filter::{Filtering, FitInputs, FitStatistics, VirtualLesion, WeightMap};
-use crate::state::origin::PhantomPart;
+use crate::solvers::tractogram::selection::Edit;
+use crate::state::document::{Display, Document, Made, Method};
+use crate::state::filter::{Filtering, FitInputs, FitStatistics, VirtualLesion};
+use crate::state::origin::{Computed, Origin};
 use crate::state::pathways::{self, AmongPairs};
 use crate::state::recipe::MediumRecipe;
 use crate::state::segment::SegmentSettings;
 use crate::state::segment::jobs::LeakNotice;
-use crate::state::session::CurveParams;
 use crate::state::sessions::unsaved::InSession;
 use crate::state::streamlines::Bundle;
 use crate::state::track::whole_brain::WholeBrain;
@@ -52,6 +53,8 @@ use std::sync::Arc;
 /// What the state adds to a session file. Files, masks and layers are named by their numbers.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct Content {
+    /// Where layers come from; documents of one session share the table.
+    pub origins: Vec<SavedOrigin>,
     pub document: SavedDocument,
     #[serde(default)]
     pub view: Option<View>,
@@ -122,25 +125,17 @@ pub struct SavedDocument {
     pub bundle: Bundle,
 }
 
-/// A layer. Edits of what was read that are recorded belong here, beside `from`, applied in [`build`]
-/// to what a file gave.
+/// A layer.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct SavedLayer {
     pub id: u64,
     pub name: String,
     pub display: Display,
-    pub from: SavedOrigin,
-    /// Axes of a scan's gradients that were exchanged or flipped.
+    /// Where it comes from, by its number in the session's table of origins.
+    pub origin: usize,
+    /// The content of a layer that no file holds and that is not made again.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub turn: Option<AxisChange>,
-    /// Where it was moved to: from the file's world to this one, mm, by rows.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub moved: Option<[f64; 12]>,
-    #[serde(default)]
-    pub moved_how: AlignedBy,
-    /// What was done to streamlines, step by step.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub edits: Vec<SavedEdit>,
+    pub content: Option<SavedContent>,
     /// Its file was not what the session was saved with, and was taken as it is.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub replaced: Option<String>,
@@ -149,48 +144,21 @@ pub struct SavedLayer {
     pub weights: Option<Box<SavedWeights>>,
 }
 
-/// A step that keeps some streamlines.
+/// The content of a layer, by the numbers of the session's masks and lists of numbers.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
-pub enum SavedEdit {
-    Select(Box<SavedRules>),
-    Keep(Runs),
-}
-
-#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
-pub struct SavedRules {
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub group: Option<String>,
-    pub regions: Vec<SavedRegion>,
-    pub by_ends: bool,
-    /// Name, and limits; none: open.
-    pub values: Vec<(String, Option<f32>, Option<f32>)>,
-    pub stop: Option<StopReason>,
-    pub invert: bool,
-    pub at_most: Option<(usize, u64)>,
-}
-
-/// Where a layer comes from.
-#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
-pub enum SavedOrigin {
-    /// A file, and gradient files that do not lie beside it.
-    File {
-        file: usize,
-        gradients: Vec<usize>,
-        #[serde(default, skip_serializing_if = "SavedTold::is_nothing")]
-        told: SavedTold,
+#[serde(rename_all = "snake_case")]
+pub enum SavedContent {
+    /// A segmented mask, with its surface.
+    Mask {
+        mask: usize,
+        /// sRGB.
+        colour: [u8; 3],
+        measures: Option<Measures>,
     },
-    /// The built-in head.
-    Head { seed: u64, part: PhantomPart },
-    /// The fit makes it again.
-    Made { map: FitMap },
-    /// Streamlines or rays that were kept.
-    Kept(Box<SavedCurves>),
-    /// Where another layer's streamlines pass.
-    Density(Box<SavedDensity>),
-    /// A mask by a level set.
-    Segmented(Box<SavedSegment>),
-    /// A map of a fit of weights; its values are in the session.
-    Weights(Box<SavedWeightMap>),
+    Image {
+        grid: SavedGrid,
+        values: usize,
+    },
 }
 
 /// Weights of a layer's streamlines, and all that they were fitted from.
@@ -209,68 +177,13 @@ pub struct SavedWeights {
 }
 
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
-pub struct SavedWeightMap {
-    /// A layer.
-    pub of: u64,
-    pub map: WeightMap,
-    pub grid: SavedGrid,
-    /// Which of the session's numbers its values are.
-    pub values: usize,
-}
-
-#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
-pub struct SavedDensity {
-    /// A layer, and where it was moved then, as [`SavedLayer::moved`].
-    pub of: u64,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub moved: Option<[f64; 12]>,
-    /// `None`: voxels around the streamlines.
-    pub grid: Option<SavedGrid>,
-    /// Edge of cubes, mm; `None`: the grid's own voxels.
-    pub voxel_mm: Option<f64>,
-    /// A file.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub template: Option<usize>,
-    pub params: density::Params,
-}
-
-#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct SavedGrid {
     pub shape: [usize; 3],
     /// World mm from voxels, column by column.
     pub affine: [f64; 12],
-    /// What the affine is from, as the grid's source is called.
+    /// The source of the affine, as the grid's source is called.
     pub source: String,
     pub space_code: i16,
-}
-
-/// What the user said of a file where it is silent itself.
-#[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
-pub struct SavedTold {
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub vtk_space: Option<Space>,
-    /// A file.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub colours: Option<usize>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub tensors: Option<TensorLayout>,
-}
-
-impl SavedTold {
-    fn is_nothing(&self) -> bool {
-        *self == Self::default()
-    }
-}
-
-/// What tensors were fitted from.
-#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
-pub struct SavedBasis {
-    pub source: SavedSource,
-    /// Of the scan's gradients.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub turn: Option<AxisChange>,
-    pub mask: SavedMask,
-    pub fit: tensor_fit::Params,
 }
 
 /// A pathway that was kept; it is solved again.
@@ -282,8 +195,8 @@ pub struct SavedPathway {
     pub colour: [u8; 3],
     pub visible: bool,
     pub epsilon: f64,
-    #[serde(flatten)]
-    pub basis: SavedBasis,
+    /// The tensor fit, by its number in the table of origins.
+    pub fit: usize,
     pub regions: Vec<SavedRegion>,
     pub params: pathway::Params,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -343,53 +256,9 @@ pub struct SavedRun {
 /// What gave speeds beside the image.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct SavedInputs {
-    pub layer: Option<(u64, usize)>,
+    /// With the volume of it.
+    pub layer: Option<(SavedInput, usize)>,
     pub painted: [Vec<SavedRegion>; 2],
-}
-
-/// A mask, and all that it was segmented from.
-#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
-pub struct SavedSegment {
-    pub image: u64,
-    pub frame: usize,
-    pub start: SavedStart,
-    pub spheres: Vec<Sphere>,
-    #[serde(flatten)]
-    pub inputs: SavedInputs,
-    /// What took their place on the way.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub later: Vec<SavedInputs>,
-    pub script: RunHistory,
-    pub mask: usize,
-    /// sRGB.
-    pub colour: [u8; 3],
-    pub measures: Option<Measures>,
-}
-
-/// All that kept streamlines were made from.
-#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
-pub struct SavedCurves {
-    #[serde(flatten)]
-    pub basis: SavedBasis,
-    pub regions: Vec<SavedRegion>,
-    pub curves: CurveParams,
-    pub cut: Cut,
-}
-
-#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
-pub enum SavedSource {
-    File { file: usize, gradients: Vec<usize> },
-    Tensors { file: usize, layout: TensorLayout },
-    Head { seed: u64 },
-}
-
-#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
-pub enum SavedMask {
-    /// From the scan itself.
-    Found,
-    File(usize),
-    /// The built-in head's own.
-    Head,
 }
 
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
@@ -444,9 +313,36 @@ pub struct MissingLayer {
     pub read: Arc<ReadSession>,
 }
 
+/// The layers of a session, until the fit has brought those that are its own.
+#[derive(Clone, Debug)]
+pub struct AwaitedLayers {
+    layers: Arc<[SavedLayer]>,
+    /// Their session.
+    pub(in crate::state) read: Arc<ReadSession>,
+}
+
+impl AwaitedLayers {
+    pub fn new(layers: Arc<[SavedLayer]>, read: Arc<ReadSession>) -> Self {
+        Self { layers, read }
+    }
+
+    pub fn layers(&self) -> &[SavedLayer] {
+        &self.layers
+    }
+
+    /// The map of the fit that a layer is.
+    pub(in crate::state) fn map_of(&self, layer: &SavedLayer) -> Option<FitMap> {
+        match Table::new(&self.read).base(layer.origin)? {
+            SavedOrigin::BrainMask { .. } => Some(FitMap::Mask),
+            SavedOrigin::FitMap { map, .. } => Some(*map),
+            _ => None,
+        }
+    }
+}
+
 /// What of a session's kept results is not here, in one sentence.
 pub fn away(document: &Document) -> Option<String> {
-    let kept = document.absent.iter().filter(|a| a.kept().is_some());
+    let kept = document.absent.iter().filter(|a| a.can_be_made());
     let names: Vec<&str> = kept.map(|a| &*a.layer.name).collect();
     let (what, them) = match names.len() {
         0 => return None,
@@ -467,9 +363,14 @@ pub fn unopened(document: &Document) -> Option<String> {
 }
 
 impl MissingLayer {
+    /// Where it comes from before it was edited, moved and reoriented.
+    pub(in crate::state) fn base(&self) -> Option<&SavedOrigin> {
+        Table::new(&self.read).base(self.layer.origin)
+    }
+
     /// Where its file was, if it is of one.
     pub fn file(&self) -> Option<&std::path::Path> {
-        match &self.layer.from {
+        match self.base()? {
             SavedOrigin::File { file, .. } => self.read.files.get(*file).map(|f| &*f.path),
             _ => None,
         }
@@ -482,14 +383,34 @@ impl MissingLayer {
         let before = |of: &str| of.strip_suffix(&name).map(str::to_owned);
         let of_it = |of: &str| before(of).is_some_and(|b| b.is_empty() || b.ends_with(' '));
         let mut results = self.read.results.iter();
-        self.kept().is_some() && !results.any(|r| r.file.is_some() && of_it(&r.of))
+        self.can_be_made() && !results.any(|r| r.file.is_some() && of_it(&r.of))
     }
 
     /// Whether it can be made again.
-    pub fn kept(&self) -> Option<&SavedCurves> {
-        match &self.layer.from {
-            SavedOrigin::Kept(curves) => Some(&**curves),
-            _ => None,
+    pub fn can_be_made(&self) -> bool {
+        matches!(self.base(), Some(SavedOrigin::Curves(_)))
+    }
+
+    /// How its streamlines were made; `None` where they were not made here. An error is half a sentence.
+    pub fn made(&self, document: &Document) -> Option<Result<Arc<Made>, String>> {
+        if !self.can_be_made() {
+            return None;
         }
+        let table = Table::new(&self.read);
+        let origin = table
+            .resolve(document, &self.read)
+            .get(table.unedited(self.layer.origin));
+        Some(
+            origin.and_then(|origin| match document.origins.base(origin) {
+                Origin::Computed(Computed::Curves(made)) => Ok(made.clone()),
+                _ => Err("its session does not say how".to_owned()),
+            }),
+        )
+    }
+
+    /// The steps that kept some of its streamlines; an error is a sentence.
+    pub fn edits(&self) -> Result<Vec<Edit>, String> {
+        let table = Table::new(&self.read);
+        origins::edits(&self.read, &table.steps(self.layer.origin))
     }
 }

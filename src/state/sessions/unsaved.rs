@@ -373,7 +373,7 @@ impl State {
     /// has, and those that are nowhere until they are made again.
     pub fn saved_without(&self) -> Vec<String> {
         let here = self.only_in_memory();
-        let away = self.document.absent.iter().filter(|a| a.kept().is_some());
+        let away = self.document.absent.iter().filter(|a| a.can_be_made());
         let here = here.iter().map(RecipeOnly::words);
         here.chain(away.map(|a| a.layer.name.clone())).collect()
     }

@@ -15,7 +15,7 @@ use crate::state::document::{Layer, LayerId};
 use crate::state::files::opening;
 use crate::state::origin::{Origin, Origins};
 use crate::state::session::{Message, RecentKind, Severity, Topic};
-use crate::state::sessions::saved::{self, SavedLayer, SavedOrigin};
+use crate::state::sessions::saved::{self, AwaitedLayers, SavedLayer};
 use crate::state::sessions::unsaved::{Base, InFiles, summed};
 use crate::state::sessions::{Changed, Opening, SessionAction, UnsavedAction};
 use crate::state::streamlines::StreamlineRuntime;
@@ -506,7 +506,7 @@ fn was_loaded(state: &mut State, restored: RestoredLayers, effects: &mut Vec<Eff
             .session
             .say_about(Topic::Away, Severity::Information, sentence);
     }
-    let missing = document.absent.iter().any(|a| a.kept().is_none());
+    let missing = document.absent.iter().any(|a| !a.can_be_made());
     let mut all = snapshots.iter().map(|s| &s.document).chain([&document]);
     let whole = !unknown && all.all(Document::is_whole);
     drop(all);
@@ -564,14 +564,14 @@ fn arrange_read(document: &mut Document, saved: &[SavedLayer]) {
 }
 
 /// Puts the layers that the fit has brought where the session had them, and shows them as it did.
-pub fn arrange(document: &mut Document, saved: &[SavedLayer]) {
+pub fn arrange(document: &mut Document, saved: &AwaitedLayers) {
     let map_of = |origin: &Origin| match origin.is_found_mask() {
         true => Some(FitMap::Mask),
         false => origin.fit_map(),
     };
     let was = |map: FitMap| {
-        let same = |l: &&SavedLayer| matches!(&l.from, SavedOrigin::Made { map: m } if *m == map);
-        saved.iter().find(same)
+        let mut layers = saved.layers().iter();
+        layers.find(|l| saved.map_of(l) == Some(map))
     };
     let here: Vec<(LayerId, FitMap)> = document
         .layers
@@ -589,7 +589,7 @@ pub fn arrange(document: &mut Document, saved: &[SavedLayer]) {
             None => document.layers.retain(|l| l.id != id),
         }
     }
-    arrange_read(document, saved);
+    arrange_read(document, saved.layers());
 }
 
 /// Whether a path is that of a session.

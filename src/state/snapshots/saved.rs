@@ -10,7 +10,7 @@ use crate::state::recipes::live_recipe;
 use crate::state::sessions::saved::read::{self, Items, Missing};
 use crate::state::sessions::saved::write::Lists;
 use crate::state::sessions::saved::{
-    Content, SavedDocument, SavedLayer, SavedOrigin, SavedSnapshot,
+    Content, SavedDocument, SavedLayer, SavedOrigin, SavedSnapshot, Table,
 };
 use crate::state::snapshots::Snapshot;
 use crate::state::{Document, State};
@@ -37,18 +37,30 @@ fn layer(document: &SavedDocument, id: u64) -> Option<&SavedLayer> {
     document.layers.iter().find(|l| l.id == id)
 }
 
-/// Whether two layers hold the same before they are turned and moved.
-fn same(of: &SavedDocument, a: &SavedLayer, other: &SavedDocument, b: &SavedLayer) -> bool {
-    let alike = a.id == b.id && a.from == b.from && a.edits == b.edits;
+/// Whether two layers hold the same before they are reoriented and moved.
+fn same(
+    table: Table,
+    (of, a): (&SavedDocument, &SavedLayer),
+    (other, b): (&SavedDocument, &SavedLayer),
+) -> bool {
+    let base = table.base(a.origin);
+    let alike = a.id == b.id
+        && a.content == b.content
+        && base == table.base(b.origin)
+        && table.steps(a.origin) == table.steps(b.origin);
     alike
-        && match &a.from {
-            SavedOrigin::Density(map) => match (layer(of, map.of), layer(other, map.of)) {
-                // A map has none.
-                (Some(x), Some(y)) => {
-                    !matches!(x.from, SavedOrigin::Density(_)) && same(of, x, other, y)
+        && match base {
+            Some(SavedOrigin::Density(map)) => {
+                let layer = |document| layer(document, map.of.layer);
+                match (layer(of), layer(other)) {
+                    // A map has none.
+                    (Some(x), Some(y)) => {
+                        !matches!(table.base(x.origin), Some(SavedOrigin::Density(_)))
+                            && same(table, (of, x), (other, y))
+                    }
+                    _ => false,
                 }
-                _ => false,
-            },
+            }
             _ => true,
         }
 }
@@ -59,8 +71,10 @@ fn source(content: &Content, number: usize, requested: &SavedLayer) -> u64 {
     let Some((_, of)) = of else {
         return key(number, requested.id);
     };
+    let table = Table::of_content(content);
     let known = documents(content).take(number).find(|(_, document)| {
-        layer(document, requested.id).is_some_and(|l| same(of, requested, document, l))
+        let other = layer(document, requested.id);
+        other.is_some_and(|l| same(table, (of, requested), (document, l)))
     });
     key(known.map_or(number, |(n, _)| n), requested.id)
 }
@@ -77,12 +91,13 @@ pub fn result_name(number: usize, layer: u64) -> String {
 /// What has to be read for the snapshots beside what the document needs.
 pub(in crate::state) fn items(content: &Content, read: &ReadSession) -> (Items, Missing) {
     let (mut items, mut absent) = (Vec::new(), Vec::new());
+    let table = Table::of_content(content);
     for (number, document) in documents(content).skip(1) {
         let own = document.layers.iter();
         let own = own.filter(|l| source(content, number, l) == key(number, l.id));
         for layer in own {
             let name = result_name(number, layer.id);
-            match read::item(layer, &name, read) {
+            match read::item(table, layer, &name, read) {
                 Ok(Some(Item::Density { of, by, on, params })) => {
                     let from = document.layers.iter().find(|l| l.id == of);
                     let of = from.map_or(key(number, of), |l| source(content, number, l));
@@ -99,9 +114,12 @@ pub(in crate::state) fn items(content: &Content, read: &ReadSession) -> (Items, 
 
 /// Where snapshots had streamlines that are read once for several documents.
 pub(in crate::state) fn add_moves(content: &Content, items: &mut Items) {
+    let table = Table::of_content(content);
     for (number, document) in documents(content).skip(1) {
         for layer in &document.layers {
-            let Some(by) = layer.by() else { continue };
+            let Some((by, _)) = table.moved(layer.origin) else {
+                continue;
+            };
             let from = source(content, number, layer);
             let item = items.iter_mut().find(|(key, _)| *key == from);
             if let Some((_, Item::File { moves, .. })) = item
@@ -218,9 +236,11 @@ impl Lists<'_> {
 /// results.
 pub(in crate::state) fn own_results(content: &Content) -> Vec<(usize, u64, String)> {
     let documents = documents(content).skip(1);
+    let table = Table::of_content(content);
     let own = documents.flat_map(|(number, document)| {
         let layers = document.layers.iter();
-        let kept = layers.filter(|l| matches!(l.from, SavedOrigin::Kept(_)));
+        let is_made = |l: &SavedLayer| matches!(table.base(l.origin), Some(SavedOrigin::Curves(_)));
+        let kept = layers.filter(move |l| is_made(l));
         let own = kept.filter(move |l| source(content, number, l) == key(number, l.id));
         own.map(move |l| (number - 1, l.id, result_name(number, l.id)))
     });

@@ -348,15 +348,15 @@ fn newer() {
     let folder = tempfile::tempdir().expect("a folder");
     let (_, path) = saved(folder.path());
     let window = edited(&path, |v| {
-        v["arcuate_session"] = json!(2);
+        v["arcuate_session"] = json!(3);
         v["content"] = json!("something else");
     });
     let message = one_sentence(&window);
     assert!(
-        message.contains("format 2") && message.contains("newer Arcuate"),
+        message.contains("format 3") && message.contains("newer Arcuate"),
         "{message}"
     );
-    for other in [json!(0), json!(-1), json!("1"), json!(null)] {
+    for other in [json!(0), json!(1), json!(-1), json!("2"), json!(null)] {
         one_sentence(&edited(&path, |v| v["arcuate_session"] = other));
     }
 }
@@ -407,9 +407,18 @@ fn by_hand() {
     );
     // A file that is no number of the list.
     let window = edited(&path, |v| {
-        v["content"]["document"]["layers"][0]["from"]["File"]["file"] = json!(99);
+        let origins = v["content"]["origins"].as_array_mut().expect("origins");
+        let mut files = origins.iter_mut().filter_map(|o| o.get_mut("file"));
+        files.next().expect("a file")["file"] = json!(99);
     });
     assert_eq!(window.state.document.absent.len(), 1);
+    // An origin that the table does not have.
+    for number in [99, u64::MAX] {
+        let window = edited(&path, |v| {
+            v["content"]["document"]["layers"][0]["origin"] = json!(number);
+        });
+        assert_eq!(window.state.document.absent.len(), 1);
+    }
     let window = edited(&path, |v| {
         v["content"]["view"]["camera"]["distance_mm"] = json!(-5.0);
         v["content"]["view"]["crosshair"] = json!([1e300, 0.0, 0.0]);
@@ -420,14 +429,14 @@ fn by_hand() {
         v["content"]["view"]["camera"]["focus"] = json!([0.0, 1e30, 0.0]);
     });
     assert!(window.state.view.camera.is_sound());
-    for text in ["", "{", "[]", "null", "{\"arcuate_session\":1}", "\u{0}"] {
+    for text in ["", "{", "[]", "null", "{\"arcuate_session\":2}", "\u{0}"] {
         let other = path.with_file_name("edited.arcuate");
         std::fs::write(&other, text).expect("written");
         one_sentence(&Window::opened(&other));
     }
     let other = path.with_file_name("edited.arcuate");
     let deep = format!(
-        "{{\"arcuate_session\":1,\"content\":{}",
+        "{{\"arcuate_session\":2,\"content\":{}",
         "[".repeat(100_000)
     );
     std::fs::write(&other, deep).expect("written");

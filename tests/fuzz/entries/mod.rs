@@ -421,7 +421,7 @@ pub fn document(path: &Path, file: &session::SessionFile) -> bool {
         mask_files: Vec::new(),
         path: path.to_owned(),
         sha256: String::new(),
-        content: Parsed::new(()),
+        content: Parsed::new(saved::parse(file.content.clone())),
         program: file.program.clone(),
         computed_on: file.computed_on.clone(),
         masks: masks.collect(),

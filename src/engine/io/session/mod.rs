@@ -27,7 +27,7 @@ use std::path::Path;
 pub const EXTENSION: &str = "arcuate";
 
 /// The version of the format. Sessions of a newer one are refused: what they mean is not known here.
-pub const VERSION: u64 = 1;
+pub const VERSION: u64 = 2;
 
 /// No session is longer; hundreds of painted regions take a few megabytes.
 const MOST_BYTES: u64 = 64 << 20;

@@ -4,9 +4,9 @@ use crate::io::Remark;
 use crate::jobs::session::{Found, Item, Restored, Standing};
 use crate::state::document::LayerId;
 use crate::state::sessions::saved::held::find_again;
-use crate::state::sessions::saved::read::{edits, item, put_edits, restore};
+use crate::state::sessions::saved::read::{item, put_edits, restore};
 use crate::state::sessions::saved::results::result_name;
-use crate::state::sessions::saved::{MissingLayer, SavedOrigin, not_what_it_was};
+use crate::state::sessions::saved::{MissingLayer, SavedOrigin, Table, not_what_it_was};
 use crate::state::{Document, alignment, filter, regions, segment};
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -14,12 +14,14 @@ use std::sync::Arc;
 /// What has to be read for a layer that was not here, whose file is there now.
 pub fn moved_to(absent: &MissingLayer, path: PathBuf) -> Result<Item, String> {
     let mut read = (*absent.read).clone();
-    if let SavedOrigin::File { file, .. } = absent.layer.from
-        && let Some(found) = read.files.get_mut(file)
+    if let Some(SavedOrigin::File { file, .. }) = absent.base()
+        && let Some(found) = read.files.get_mut(*file)
     {
         (found.path, found.standing) = (path, Standing::Same);
     }
-    let item = item(&absent.layer, &result_name(absent.layer.id), &read)?;
+    let table = Table::new(&absent.read);
+    let name = result_name(absent.layer.id);
+    let item = item(table, &absent.layer, &name, &read)?;
     match item.ok_or("Nothing is read for this layer")? {
         Item::File {
             path,
@@ -43,8 +45,8 @@ pub fn moved_to(absent: &MissingLayer, path: PathBuf) -> Result<Item, String> {
 
 /// The file that a layer is of, as its session has it.
 fn own_file(absent: &MissingLayer) -> Option<&Found> {
-    match absent.layer.from {
-        SavedOrigin::File { file, .. } => absent.read.files.get(file),
+    match absent.base()? {
+        SavedOrigin::File { file, .. } => absent.read.files.get(*file),
         _ => None,
     }
 }
@@ -68,18 +70,20 @@ pub fn one(
         ) => Some(not_what_it_was(&found.entry, path, why)),
         _ => saved.replaced.clone(),
     };
-    let there = saved.there(&restored)?;
-    let (layer, mut notes) = restore(&document.origins, saved, restored)?;
+    let table = Table::new(&absent.read);
+    let moved = table.moved(saved.origin);
+    let there = moved.map_or(Ok(None), |(by, _)| restored.moved_to(by))?;
+    let (layer, mut notes) = restore(&document.origins, table, saved, restored)?;
     if let Some(said) = replaced {
         notes.push(said.clone().into());
         document.replaced.insert(id, said);
     }
-    let steps = edits(&absent.read, &saved.edits)?;
+    let steps = absent.edits()?;
     document.absent.retain(|a| a.layer.id != saved.id);
     document.layers.push(Arc::new(layer));
     // What was edited is what was opened no more, and could not be moved.
     notes.extend(
-        alignment::saved::lay(document, saved, there)
+        alignment::saved::lay(document, id, moved, there)
             .err()
             .map(Remark::from),
     );

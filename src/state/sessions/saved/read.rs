@@ -3,16 +3,15 @@
 use crate::data::axis_change::AxisChange;
 use crate::io::{Reading, Remark};
 use crate::jobs::session::{Item, NotRestored, ReadSession, Restored, RestoredLayers, Standing};
-use crate::solvers::tractogram::selection::{Edit, SelectionRules, Within};
+use crate::solvers::tractogram::selection::Edit;
 use crate::state::density::{self, words};
-use crate::state::document::{Content as DocumentContent, DensityMap, Layer, LayerId, Made, Rays};
+use crate::state::document::{Content as DocumentContent, Layer, LayerId, Rays};
 use crate::state::files::jobs::open::Loaded;
 use crate::state::origin::{Origin, OriginId, Origins, PhantomPart};
-use crate::state::pathways::saved::basis;
-use crate::state::regions::saved::region;
+use crate::state::sessions::saved::origins::{Resolved, edits};
 use crate::state::sessions::saved::results::result_name;
 use crate::state::sessions::saved::{
-    Content, MissingLayer, SavedCurves, SavedDocument, SavedEdit, SavedLayer, SavedOrigin, held,
+    AwaitedLayers, Content, MissingLayer, SavedDocument, SavedLayer, SavedOrigin, Table, held,
     not_what_it_was,
 };
 use crate::state::snapshots::{self, MOST as MOST_SNAPSHOTS};
@@ -62,8 +61,9 @@ pub type Missing = Vec<(u64, String)>;
 /// What has to be read for a session's layers; what cannot be, with the reason.
 pub fn items(content: &Content, read: &ReadSession) -> (Items, Missing) {
     let (mut items, mut absent) = (Vec::new(), Vec::new());
+    let table = Table::of_content(content);
     for layer in &content.document.layers {
-        match item(layer, &result_name(layer.id), read) {
+        match item(table, layer, &result_name(layer.id), read) {
             Ok(Some(item)) => items.push((layer.id, item)),
             Ok(None) => {}
             Err(why) => absent.push((layer.id, why)),
@@ -92,30 +92,40 @@ fn files(read: &ReadSession, numbers: &[usize]) -> Result<Vec<PathBuf>, String> 
 
 /// `name`: of its streamlines, where they are kept beside the session.
 pub(in crate::state) fn item(
+    table: Table,
     layer: &SavedLayer,
     name: &str,
     read: &ReadSession,
 ) -> Result<Option<Item>, String> {
-    Ok(match &layer.from {
+    let base = table.base(layer.origin);
+    let base = base.ok_or_else(|| format!("The session has no origin {}", layer.origin))?;
+    Ok(match base {
         SavedOrigin::File {
             file: number,
             gradients,
-            told,
+            reading,
         } => Some(Item::File {
             path: file(read, *number)?,
             gradients: files(read, gradients)?,
             reading: Reading {
-                vtk_space: told.vtk_space,
-                colours: told.colours.map(|n| file(read, n)).transpose()?,
-                tensors: told.tensors,
+                vtk_space: reading.vtk_space,
+                colours: reading.colours.map(|n| file(read, n)).transpose()?,
+                tensors: reading.tensors,
                 affine: None,
             },
-            edits: edits(read, &layer.edits)?,
-            moves: layer.by().into_iter().collect(),
+            edits: edits(read, &table.steps(layer.origin))?,
+            moves: table
+                .moved(layer.origin)
+                .map(|(by, _)| by)
+                .into_iter()
+                .collect(),
             entry: None,
         }),
-        SavedOrigin::Head { seed, .. } => Some(Item::Head { seed: *seed }),
-        SavedOrigin::Made { .. } | SavedOrigin::Segmented(_) | SavedOrigin::Weights(_) => None,
+        SavedOrigin::Phantom { seed, .. } => Some(Item::Head { seed: *seed }),
+        SavedOrigin::BrainMask { .. }
+        | SavedOrigin::FitMap { .. }
+        | SavedOrigin::Segment(_)
+        | SavedOrigin::WeightMap { .. } => None,
         SavedOrigin::Density(saved) => {
             let map = density::saved::read(saved)?;
             Some(Item::Density {
@@ -125,7 +135,7 @@ pub(in crate::state) fn item(
                 params: map.params,
             })
         }
-        SavedOrigin::Kept(_) => {
+        SavedOrigin::Curves(_) => {
             let sum = read.results.iter().find(|r| r.of == name);
             let stored = sum.and_then(|s| Some((s, s.file.as_ref()?)));
             let (sum, stored) =
@@ -136,38 +146,16 @@ pub(in crate::state) fn item(
                 sha256: sum.sha256.clone(),
             })
         }
+        SavedOrigin::Fit(_)
+        | SavedOrigin::Weights(_)
+        | SavedOrigin::Edited { .. }
+        | SavedOrigin::Moved { .. }
+        | SavedOrigin::Reoriented { .. } => return Err(ANOTHER_KIND.to_owned()),
     })
 }
 
-/// What was done to a layer's streamlines; an error is a sentence.
-pub fn edits(read: &ReadSession, saved: &[SavedEdit]) -> Result<Vec<Edit>, String> {
-    // Its masks are all in the session.
-    let nothing = Document::default();
-    let one = |edit: &SavedEdit| {
-        let rules = match edit {
-            SavedEdit::Keep(runs) => return Ok(Edit::Keep(runs.clone())),
-            SavedEdit::Select(rules) => rules,
-        };
-        let regions = rules.regions.iter().map(|r| region(&nothing, read, r));
-        let value = |(name, low, high): &(String, Option<f32>, Option<f32>)| Within {
-            name: name.clone(),
-            low: low.unwrap_or(f32::NEG_INFINITY),
-            high: high.unwrap_or(f32::INFINITY),
-        };
-        Ok(Edit::Select(Box::new(SelectionRules {
-            group: rules.group.clone(),
-            regions: regions.collect::<Result<_, String>>()?,
-            by_ends: rules.by_ends,
-            values: rules.values.iter().map(value).collect(),
-            given: Vec::new(),
-            images: Vec::new(),
-            stop: rules.stop,
-            invert: rules.invert,
-            at_most: rules.at_most,
-        })))
-    };
-    saved.iter().map(one).collect()
-}
+/// A layer and what its session says of it are of two kinds.
+const ANOTHER_KIND: &str = "The session file describes this layer differently";
 
 /// A document of a session, with sentences about what is not as it was, and about what is left out and stays
 /// in the session.
@@ -195,24 +183,30 @@ pub fn build(
     document.mask_files = files.collect();
     let last = saved.layers.iter().map(|l| l.id).max().unwrap_or(0);
     document.reserve_ids(last + 1);
+    let table = Table::new(read);
     let mut missing = absent;
     for (id, one) in restored {
         let Some(of) = saved.layers.iter().find(|l| l.id == id) else {
             continue;
         };
-        match one.and_then(|one| Ok((of.there(&one)?, restore(&document.origins, of, one)?))) {
+        let moved = table.moved(of.origin);
+        let layer = one.and_then(|one| {
+            let there = moved.map_or(Ok(None), |(by, _)| one.moved_to(by))?;
+            Ok((there, restore(&document.origins, table, of, one)?))
+        });
+        match layer {
             Ok((there, (layer, message))) => {
                 let path = document.path(&layer);
                 let path = path.map_or(layer.name.clone(), |p| p.display().to_string());
                 notes.extend(message.into_iter().map(|note| note.about(&path)));
                 document.layers.push(Arc::new(layer));
-                let unmoved = alignment::saved::lay(&mut document, of, there).err();
+                let unmoved = alignment::saved::lay(&mut document, LayerId(id), moved, there).err();
                 notes.extend(unmoved.map(Remark::from));
             }
             Err(why) => {
                 // One sentence names all missing kept results.
-                if !(matches!(of.from, SavedOrigin::Kept(_)) && matches!(why, NotRestored::Gone(_)))
-                {
+                let is_made = matches!(table.base(of.origin), Some(SavedOrigin::Curves(_)));
+                if !(is_made && matches!(why, NotRestored::Gone(_))) {
                     let name = &of.name;
                     let sentence =
                         format!("The layer \"{name}\" is left out and stays in the session: {why}");
@@ -225,19 +219,19 @@ pub fn build(
     // Regions say why their masks are not here.
     document.absent = absent_layers(&missing, saved, read);
     let regions = regions::saved::put(&mut document, read, saved);
+    let origins = table.resolve(&document, read);
     for layer in &saved.layers {
         let id = LayerId(layer.id);
         if document.layer(id).is_none() {
             continue;
         }
-        let steps = edits(read, &layer.edits).unwrap_or_default();
+        let steps = edits(read, &table.steps(layer.origin)).unwrap_or_default();
         put_edits(&mut document, id, &steps);
-        let SavedOrigin::Kept(curves) = &layer.from else {
+        if !matches!(table.base(layer.origin), Some(SavedOrigin::Curves(_))) {
             continue;
-        };
-        match made(&document, read, curves) {
-            Ok(made) => {
-                let origin = document.origins.add(made);
+        }
+        match origins.get(table.unedited(layer.origin)) {
+            Ok(origin) => {
                 let origin = document.origins.edited(origin, &steps);
                 document.edit_layer(id, |l| l.origin = origin);
             }
@@ -249,10 +243,10 @@ pub fn build(
             }
         }
     }
-    map_recipes(&mut document, read, saved);
+    map_origins(&mut document, table, &origins, saved);
     for layer in &saved.layers {
         let id = LayerId(layer.id);
-        let now = replaced(layer, read);
+        let now = replaced(table, layer, read);
         notes.extend(now.clone().map(Remark::from));
         let message = now.or_else(|| layer.replaced.clone());
         if let (Some(message), Some(_)) = (message, document.layer(id)) {
@@ -272,7 +266,8 @@ pub fn build(
     let others = regions::saved::left_out(&document).into_iter();
     left_out.extend(others.map(|(_, sentence)| sentence));
     document.absent = absent_layers(&missing, saved, read);
-    document.awaited = Some(saved.layers.clone().into());
+    let layers = saved.layers.clone().into();
+    document.awaited = Some(AwaitedLayers::new(layers, read.clone()));
     Built {
         document,
         notes,
@@ -303,16 +298,16 @@ pub(in crate::state) fn put_edits(document: &mut Document, id: LayerId, steps: &
 }
 
 /// What is said of a layer of which a file is not what it was.
-fn replaced(layer: &SavedLayer, read: &ReadSession) -> Option<String> {
+fn replaced(table: Table, layer: &SavedLayer, read: &ReadSession) -> Option<String> {
     let SavedOrigin::File {
         file,
         gradients,
-        told,
-    } = &layer.from
+        reading,
+    } = table.base(layer.origin)?
     else {
         return None;
     };
-    let numbers = [file].into_iter().chain(gradients).chain(&told.colours);
+    let numbers = [file].into_iter().chain(gradients).chain(&reading.colours);
     let mut found = numbers.filter_map(|n| read.files.get(*n));
     found.find_map(|found| match &found.standing {
         Standing::Changed(why) => Some(not_what_it_was(&found.entry, &found.path, why)),
@@ -320,28 +315,18 @@ fn replaced(layer: &SavedLayer, read: &ReadSession) -> Option<String> {
     })
 }
 
-/// What the maps among the layers are of, and their recipes.
-fn map_recipes(document: &mut Document, read: &ReadSession, saved: &SavedDocument) {
+/// The origins of the density maps among the layers.
+fn map_origins(document: &mut Document, table: Table, origins: &Resolved, saved: &SavedDocument) {
     for layer in &saved.layers {
-        let (id, SavedOrigin::Density(from)) = (LayerId(layer.id), &layer.from) else {
+        let id = LayerId(layer.id);
+        let Some(SavedOrigin::Density(from)) = table.base(layer.origin) else {
             continue;
         };
-        let (Some(_), Ok(map)) = (document.layer(id), density::saved::read(from)) else {
+        let here = document.layer(LayerId(from.of.layer)).is_some();
+        let (Ok(origin), true) = (origins.get(layer.origin), here) else {
             continue;
         };
-        let of = document.input(map.of);
-        if document.layer(of.layer).is_none() {
-            continue;
-        }
-        let template = from.template.and_then(|n| read.files.get(n));
-        let (_, unit, unit_scale) = words(&map.params);
-        let origin = document.origins.add(DensityMap {
-            of,
-            by: map.by,
-            on: map.on,
-            template: template.map(|f| f.path.clone()),
-            params: map.params,
-        });
+        let (_, unit, unit_scale) = words(&from.params);
         document.edit_layer(id, |l| {
             (l.origin, l.unit, l.unit_scale) = (origin, unit, unit_scale)
         });
@@ -368,13 +353,14 @@ fn fill(document: &mut Document, saved: &SavedDocument) {
 
 pub(in crate::state) fn restore(
     origins: &Origins,
+    table: Table,
     saved: &SavedLayer,
     restored: Restored,
 ) -> Result<(Layer, Vec<Remark>), String> {
     let mut notes = Vec::new();
-    let (content, origin) = match (&saved.from, restored) {
+    let (content, origin) = match (table.base(saved.origin), restored) {
         (
-            SavedOrigin::File { .. },
+            Some(SavedOrigin::File { .. }),
             Restored::File {
                 loaded,
                 path,
@@ -400,7 +386,7 @@ pub(in crate::state) fn restore(
             };
             (content, origin)
         }
-        (SavedOrigin::Head { seed, part }, Restored::Head(head)) => {
+        (Some(SavedOrigin::Phantom { seed, part }), Restored::Head(head)) => {
             let content = match part {
                 PhantomPart::Dwi => DocumentContent::Scan {
                     dwi: head.dwi.clone(),
@@ -413,18 +399,18 @@ pub(in crate::state) fn restore(
             (content, Origin::Phantom { seed, part })
         }
         // Their origins follow once all layers are there.
-        (SavedOrigin::Kept(_), Restored::Curves(tractogram)) => {
+        (Some(SavedOrigin::Curves(_)), Restored::Curves(tractogram)) => {
             (DocumentContent::Tractogram(tractogram), Origin::Unknown)
         }
-        (SavedOrigin::Density(_), Restored::Density(volume)) => {
+        (Some(SavedOrigin::Density(_)), Restored::Density(volume)) => {
             (DocumentContent::Image(volume), Origin::Unknown)
         }
-        _ => return Err("The session says something else of it".to_owned()),
+        _ => return Err(ANOTHER_KIND.to_owned()),
     };
     let can_turn = matches!(&origin, Origin::Phantom { .. })
         || matches!(&origin, Origin::File { reading, .. } if reading.is_nothing());
     let origin = origins.add(origin);
-    let (content, origin) = match saved.turn.filter(|_| can_turn) {
+    let (content, origin) = match table.turn(saved.origin).filter(|_| can_turn) {
         Some(turn) => turned(origins, content, origin, turn),
         None => (content, origin),
     };
@@ -459,17 +445,6 @@ fn turned(
         }
         content => (content, origin),
     }
-}
-
-/// What kept streamlines were made from; an error is half a sentence.
-pub fn made(document: &Document, read: &ReadSession, saved: &SavedCurves) -> Result<Made, String> {
-    let regions = saved.regions.iter().map(|r| region(document, read, r));
-    Ok(Made {
-        fit: basis(&document.origins, read, &saved.basis)?,
-        regions: regions.collect::<Result<_, _>>()?,
-        curves: saved.curves.clone(),
-        cut: saved.cut,
-    })
 }
 
 /// Where the user looked, as far as it still can be; the theme and the tool are the window's.

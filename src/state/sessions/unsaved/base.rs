@@ -249,7 +249,7 @@ fn same(a: &Region, b: &Region) -> bool {
 fn listed(document: &Document) -> BTreeSet<LayerId> {
     let here = document.layers.iter().map(|l| l.id);
     let away = document.absent.iter().map(|a| LayerId(a.layer.id));
-    let awaited = document.awaited.iter().flat_map(|all| all.iter());
+    let awaited = document.awaited.iter().flat_map(|all| all.layers());
     let awaited = awaited.map(|saved| LayerId(saved.id));
     here.chain(away).chain(awaited).collect()
 }

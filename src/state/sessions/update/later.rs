@@ -4,7 +4,8 @@ use crate::data::Tractogram;
 use crate::jobs::Slot;
 use crate::jobs::session::{Match, Remake, RestoredLayers, SessionRequest, Standing};
 use crate::state::core::words::counted;
-use crate::state::document::{Content as Held, Layer, LayerId, Made};
+use crate::state::document::{Content as Held, Layer, LayerId};
+use crate::state::origin::{Computed, Origin};
 use crate::state::session::{Severity, Topic};
 use crate::state::sessions::saved::{self, MissingLayer};
 use crate::state::sessions::update::{arrange_read, submit};
@@ -64,7 +65,7 @@ pub(in crate::state) fn was_restored(
         }
     }
     if let Some(saved) = state.document.awaited.clone() {
-        arrange_read(&mut state.document, &saved);
+        arrange_read(&mut state.document, saved.layers());
     }
     tensors::update::fit(state, effects);
 }
@@ -85,11 +86,6 @@ fn absent(document: &Document, layer: LayerId) -> Option<&Arc<MissingLayer>> {
     document.absent.iter().find(|a| a.layer.id == layer.0)
 }
 
-fn made_of(document: &Document, absent: &MissingLayer) -> Option<Result<Made, String>> {
-    let curves = absent.kept()?;
-    Some(saved::made(document, &absent.read, curves))
-}
-
 pub(in crate::state) fn make_again(state: &mut State, layer: LayerId, effects: &mut Vec<Effect>) {
     state.session.forget_failures(Slot::Remake);
     let document = &state.document;
@@ -97,7 +93,7 @@ pub(in crate::state) fn make_again(state: &mut State, layer: LayerId, effects: &
         return;
     };
     let name = absent.layer.name.clone();
-    let request = match made_of(document, &absent) {
+    let request = match absent.made(document) {
         None => return,
         Some(Err(why)) => Err(format!("{name} cannot be made again: {why}")),
         Some(Ok(made)) => remake(document, layer.0, &name, &made),
@@ -106,7 +102,7 @@ pub(in crate::state) fn make_again(state: &mut State, layer: LayerId, effects: &
         Ok(request) => {
             let of = saved::result_name(layer.0);
             let expected = absent.read.results.iter().find(|r| r.of == of).cloned();
-            let edits = match saved::edits(&absent.read, &absent.layer.edits) {
+            let edits = match absent.edits() {
                 Ok(edits) => edits,
                 Err(why) => return state.session.failed(Slot::Remake, why),
             };
@@ -132,17 +128,19 @@ pub(in crate::state) fn was_made_again(
     let Some(absent) = absent(&state.document, id).cloned() else {
         return;
     };
-    let Some(Ok(made)) = made_of(&state.document, &absent) else {
+    let Some(Ok(made)) = absent.made(&state.document) else {
         return;
     };
-    let edits = saved::edits(&absent.read, &absent.layer.edits).unwrap_or_default();
+    let edits = absent.edits().unwrap_or_default();
     let name = absent.layer.name.clone();
     let streamlines = counted(tractogram.len(), "streamline");
     let mut lost = None;
     let before = state.session.revision;
     edit(state, "Make again", false, |document| {
         document.absent.retain(|a| a.layer.id != layer);
-        let origin = document.origins.add(made);
+        let origin = document
+            .origins
+            .add(Origin::Computed(Computed::Curves(made)));
         let origin = document.origins.edited(origin, &edits);
         let content = Held::Tractogram(tractogram);
         let display = absent.layer.display.clone();
