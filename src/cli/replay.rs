@@ -20,6 +20,7 @@ use crate::state::streamlines::lines_of;
 use crate::state::update::{find_pathway, remake, weight_request};
 use crate::state::{Action, Content, Document, KeptPathway, Layer, LayerId, Method, Task, recipes};
 use serde_json::{Value, json};
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -375,14 +376,17 @@ fn weights(window: &mut Headless) -> Outcomes {
             continue;
         };
         let name = format!("Weights of {}", layer.name);
-        let request = weight_request(&document, lines, &weighed.from);
+        let Some(from) = document.fit_inputs(weighed) else {
+            continue;
+        };
+        let request = weight_request(&document, lines, &from);
         let request = request.map_err(|why| format!("{name} were not fitted again: {why}"));
         let again = request.and_then(|job| window.run(job).map_err(|f| f.sentence));
         let of = format!("{}, weights", saved::result_name(layer.id.0));
         let replayed = again.map(|made| {
             let before = weighed.figures.objective;
             let away = (made.fit.objective - before).abs() / before.max(f64::MIN_POSITIVE);
-            let tolerance = CHANGES * weighed.from.params.stop.objective;
+            let tolerance = CHANGES * from.params.stop.objective;
             Replayed {
                 name,
                 of: of.clone(),
@@ -447,7 +451,11 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
         super::output::say(message.severity, &message.text);
     }
     // Files that were taken for others, then or now.
-    let replaced: Vec<String> = window.state.document.replaced.values().cloned().collect();
+    let layers = window.state.document.layers.iter();
+    let replaced = layers.filter_map(|l| Some((l.id, l.file_change.clone()?)));
+    // In the order in which the layers were opened.
+    let replaced: BTreeMap<LayerId, String> = replaced.collect();
+    let replaced: Vec<String> = replaced.into_values().collect();
     let stated = |s: &&String| window.state.session.messages.iter().any(|m| m.text == **s);
     for sentence in replaced.iter().filter(|s| !stated(s)) {
         warning!("{sentence}");

@@ -146,6 +146,8 @@ pub struct Layer {
     pub unit_scale: f32,
     /// What reading it brought up, one sentence each.
     pub notes: Vec<String>,
+    /// How the file differs from the one that the session was saved with: a sentence.
+    pub file_change: Option<String>,
 }
 
 /// A finished tensor fit.
@@ -210,9 +212,6 @@ pub struct Document {
     /// Layers that are here, of which the session says how they were made, but not in words or masks
     /// that can be read.
     pub unread: BTreeMap<LayerId, Arc<MissingLayer>>,
-    /// Layers whose files were not what the session was saved with, and were taken as they are; what
-    /// is said of each.
-    pub replaced: BTreeMap<LayerId, String>,
     /// The layers of a session, until the fit has brought those that are its own.
     pub awaited: Option<AwaitedLayers>,
     /// Files that hold masks made here, for commands.
@@ -278,7 +277,6 @@ impl Default for Document {
             absent: Vec::new(),
             left_out: Vec::new(),
             unread: BTreeMap::new(),
-            replaced: BTreeMap::new(),
             awaited: None,
             mask_files: Vec::new(),
             next_id: 1,
@@ -305,6 +303,7 @@ impl Layer {
             unit: "",
             unit_scale: 1.0,
             notes: Vec::new(),
+            file_change: None,
         }
     }
 }

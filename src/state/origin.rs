@@ -11,7 +11,7 @@ use crate::solvers::tensor_fit::{self, FitMap};
 use crate::solvers::tractogram::selection::Edit;
 use crate::state::alignment::AlignedBy;
 use crate::state::document::{DensityMap, Document, FitMask, Layer, LayerId, Made};
-use crate::state::filter::{MapOf, WeightFit};
+use crate::state::filter::{FitInputs, MapOf, Weighed, WeightFit};
 use crate::state::recipe::{Recipe, Source};
 use crate::state::segment::Segmented;
 use glam::DAffine3;
@@ -354,6 +354,14 @@ impl Origins {
         }
     }
 
+    /// A fit of weights.
+    pub fn weight_fit(&self, id: OriginId) -> Option<&Arc<WeightFit>> {
+        match self.get(id) {
+            Origin::Computed(Computed::Weights(fit)) => Some(fit),
+            _ => None,
+        }
+    }
+
     /// Whether the tensors of a fit are another program's.
     pub fn is_imported(&self, fit: OriginId) -> bool {
         let source = self.fit(fit).map(|fit| self.source(fit.scan));
@@ -491,6 +499,12 @@ impl Document {
             Computed::WeightMap(map) => Some(map),
             _ => None,
         }
+    }
+
+    /// The inputs of the fit that gave weights.
+    pub fn fit_inputs(&self, weights: &Weighed) -> Option<FitInputs> {
+        let fit = self.origins.weight_fit(weights.fit)?;
+        Some(FitInputs::from(&**fit))
     }
 
     /// The edits made to streamlines after they were computed or read, in order.

@@ -319,7 +319,6 @@ fn arguments(
 
 /// The inputs of a fit of the weights of a layer's streamlines.
 pub fn weight_fit(document: &Document, layer: LayerId, from: &FitInputs) -> Option<WeightFit> {
-    document.layer(from.scan)?;
     Some(WeightFit {
         tracks: document.layer(layer)?.origin,
         scan: document.input(from.scan),
@@ -328,6 +327,7 @@ pub fn weight_fit(document: &Document, layer: LayerId, from: &FitInputs) -> Opti
         times: from.times.clone(),
         params: from.params.clone(),
         shells: document.filter_shells(),
+        tensors: from.tensors.clone(),
     })
 }
 
@@ -338,6 +338,7 @@ pub fn weight_recipe(
     from: &FitInputs,
     least: f32,
 ) -> Option<Recipe> {
+    document.layer(from.scan)?;
     let fit = weight_fit(document, layer, from)?;
     Some(commit_recipe(document, &fit, least))
 }
@@ -345,6 +346,9 @@ pub fn weight_recipe(
 fn commit_recipe(document: &Document, fit: &WeightFit, least: f32) -> Recipe {
     let origins = &document.origins;
     let scan = document.origin_of(fit.scan);
+    if *origins.get(scan) == Origin::Unknown {
+        return unknown();
+    }
     let name = |input: Input| document.layer(input.layer).map(|l| l.name.clone());
     let mut unfiled = None;
     let mut path = |input: Option<Input>| -> Option<PathBuf> {

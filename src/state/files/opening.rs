@@ -427,19 +427,23 @@ fn add(state: &mut State, new: New, then: impl FnOnce(&mut Document, LayerId)) {
                 && document.path(l) == path.as_deref()
         };
         let old = document.layers.iter().position(again);
-        let (id, at, display) = match old.map(|at| (at, document.layers.remove(at))) {
+        let (id, at, display, file_change) = match old.map(|at| (at, document.layers.remove(at))) {
             Some((at, old)) => {
                 let display = Display {
                     visible: old.display.visible,
                     opacity: old.display.opacity,
                     ..display
                 };
-                (old.id, at, display)
+                (old.id, at, display, old.file_change.clone())
             }
-            None => (LayerId(document.fresh_id()), document.layers.len(), display),
+            None => {
+                let id = LayerId(document.fresh_id());
+                (id, document.layers.len(), display, None)
+            }
         };
         let layer = Layer {
             notes,
+            file_change,
             ..Layer::new(id, name, content, display, document.origins.add(origin))
         };
         document.layers.insert(at, Arc::new(layer));

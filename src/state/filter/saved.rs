@@ -28,7 +28,7 @@ impl Lists<'_> {
         Some(SavedWeights {
             values: self.numbers(values),
             current: weighed.of == lines.id(),
-            from: weighed.from.clone(),
+            fit: self.origin(document, weighed.fit),
             figures: weighed.figures.clone(),
             curve: weighed.curve.to_vec(),
             lesions: weighed.lesions.clone(),
@@ -51,6 +51,7 @@ impl Lists<'_> {
         })?;
         let mut saved = lacking.saved.clone();
         saved.values = self.known_numbers(read, saved.values)?;
+        saved.fit = self.origin_as_it_was(read, saved.fit)?;
         Some(saved)
     }
 
@@ -117,6 +118,9 @@ fn put_on(
             count(lines.len() as u64)
         ));
     }
+    let fit = Table::new(read).resolve(document, read).get(saved.fit)?;
+    let known = document.origins.weight_fit(fit);
+    known.ok_or("the session does not say what they were fitted to")?;
     let before = lines.id();
     let weighted = lines.renewed().with_per_streamline(WEIGHT, values.clone());
     let weighed = Weighed {
@@ -126,7 +130,7 @@ fn put_on(
             false => crate::data::DataId::fresh(),
         },
         lines: before,
-        from: saved.from.clone(),
+        fit,
         figures: saved.figures.clone(),
         curve: saved.curve.clone().into(),
         sorted: sorted(&values),
@@ -185,9 +189,11 @@ fn map(
     if values.len() != grid.voxel_count() {
         return Err("it has another number of voxels than its grid".to_owned());
     }
-    let from = document.weighed.get(&of).map(|w| &w.from);
-    let from = from.ok_or("its streamlines are not there")?;
-    document.layer(from.scan).ok_or("its scan is not there")?;
+    let weights = document.weighed.get(&of);
+    let weights = weights.ok_or("its streamlines are not there")?;
+    let scan = document.fit_inputs(weights).map(|from| from.scan);
+    let scan = scan.and_then(|scan| document.layer(scan));
+    scan.ok_or("its scan is not there")?;
     let origins = Table::new(read).resolve(document, read);
     let origin = origins.get(layer.origin)?;
     let content = Content::Image(Volume::scalar(grid, values.to_vec()));

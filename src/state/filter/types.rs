@@ -215,10 +215,12 @@ pub struct WeightFit {
     pub params: Params,
     /// Shells of the scan, on which defaults depend.
     pub shells: usize,
+    /// Parameters of the tensors that give directions where there are no peaks.
+    pub tensors: tensor_fit::Params,
 }
 
-/// What a fit was of, by layers.
-#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+/// The inputs of a fit, by layers.
+#[derive(Clone, PartialEq, Debug)]
 pub struct FitInputs {
     pub scan: LayerId,
     pub mask: Option<LayerId>,
@@ -226,6 +228,19 @@ pub struct FitInputs {
     pub times: Times,
     pub params: Params,
     pub tensors: tensor_fit::Params,
+}
+
+impl From<&WeightFit> for FitInputs {
+    fn from(fit: &WeightFit) -> Self {
+        Self {
+            scan: fit.scan.layer,
+            mask: fit.mask.map(|input| input.layer),
+            peaks: fit.peaks.map(|input| input.layer),
+            times: fit.times.clone(),
+            params: fit.params.clone(),
+            tensors: fit.tensors.clone(),
+        }
+    }
 }
 
 /// What is said about a fit.
@@ -274,15 +289,16 @@ impl VirtualLesion {
     }
 }
 
-/// The weights of a layer's streamlines: all that they were fitted from, and what is said about them. The
-/// weights themselves are values of the streamlines.
+/// The fit of weights to a layer's streamlines, and its figures. The weights themselves are values of the
+/// streamlines.
 #[derive(Clone, Debug)]
 pub struct Weighed {
     /// The streamlines that have them; others of the layer are from after it was edited.
     pub of: DataId,
     /// The streamlines before they had weights.
     pub lines: DataId,
-    pub from: FitInputs,
+    /// The fit, in the document's table of origins.
+    pub fit: OriginId,
     pub figures: FitStatistics,
     /// The objective after each iteration, from the start's on.
     pub curve: Arc<[f64]>,

@@ -35,7 +35,7 @@ use crate::solvers::pathway;
 use crate::solvers::tensor_fit::{self, FitMap};
 use crate::solvers::tractogram::selection::Edit;
 use crate::state::document::{Display, Document, Made, Method};
-use crate::state::filter::{Filtering, FitInputs, FitStatistics, VirtualLesion};
+use crate::state::filter::{Filtering, FitStatistics, VirtualLesion};
 use crate::state::origin::{Computed, Origin};
 use crate::state::pathways::{self, AmongPairs};
 use crate::state::recipe::MediumRecipe;
@@ -136,9 +136,9 @@ pub struct SavedLayer {
     /// The content of a layer that no file holds and that is not made again.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub content: Option<SavedContent>,
-    /// Its file was not what the session was saved with, and was taken as it is.
+    /// Its file was not what an earlier session was saved with, and was taken as it is: a sentence.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub replaced: Option<String>,
+    pub file_change: Option<String>,
     /// Of streamlines.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub weights: Option<Box<SavedWeights>>,
@@ -161,15 +161,15 @@ pub enum SavedContent {
     },
 }
 
-/// Weights of a layer's streamlines, and all that they were fitted from.
+/// Weights of a layer's streamlines.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct SavedWeights {
     /// Which of the session's numbers they are.
     pub values: usize,
     /// The streamlines were not edited since.
     pub current: bool,
-    /// Layers by their numbers.
-    pub from: FitInputs,
+    /// The fit, by its number in the table of origins.
+    pub fit: usize,
     pub figures: FitStatistics,
     pub curve: Vec<f64>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]

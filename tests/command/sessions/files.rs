@@ -255,9 +255,8 @@ fn chosen() {
     );
     assert_eq!(window.said(), sentence);
     let reported = |window: &Window| {
-        let document = &window.state.document;
-        let layer = document.layer_named("mask").expect("used").id;
-        document.replaced.get(&layer).cloned()
+        let layer = window.state.document.layer_named("mask");
+        layer.expect("used").file_change.clone()
     };
     assert_eq!(reported(&window).as_ref(), Some(&sentence));
     let other = folder.path().join("other.arcuate");
@@ -293,8 +292,8 @@ fn wrong_later() {
     let layer = arcuate::state::LayerId(absent.layer.id);
     let path = other;
     window.session(SessionAction::Restore { layer, path });
-    let message = window.state.document.replaced.get(&layer);
-    let message = message.expect("it is another file");
+    let layer = window.state.document.layer(layer).expect("used");
+    let message = layer.file_change.as_ref().expect("it is another file");
     let begin = "wrong.nii.gz, taken for mask.nii.gz, is not the file";
     assert!(message.starts_with(begin), "{message}");
     assert!(window.said().contains(begin), "{}", window.said());

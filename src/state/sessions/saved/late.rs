@@ -2,7 +2,7 @@
 
 use crate::io::Remark;
 use crate::jobs::session::{Found, Item, Restored, Standing};
-use crate::state::document::LayerId;
+use crate::state::document::{Layer, LayerId};
 use crate::state::sessions::saved::held::find_again;
 use crate::state::sessions::saved::read::{item, put_edits, restore};
 use crate::state::sessions::saved::results::result_name;
@@ -59,7 +59,7 @@ pub fn one(
 ) -> Result<Vec<Remark>, String> {
     let saved = &absent.layer;
     let id = LayerId(saved.id);
-    let replaced = match (&restored, own_file(absent)) {
+    let file_change = match (&restored, own_file(absent)) {
         (
             Restored::File {
                 path,
@@ -68,16 +68,17 @@ pub fn one(
             },
             Some(found),
         ) => Some(not_what_it_was(&found.entry, path, why)),
-        _ => saved.replaced.clone(),
+        _ => saved.file_change.clone(),
     };
     let table = Table::new(&absent.read);
     let moved = table.moved(saved.origin);
     let there = moved.map_or(Ok(None), |(by, _)| restored.moved_to(by))?;
     let (layer, mut notes) = restore(&document.origins, table, saved, restored)?;
-    if let Some(said) = replaced {
-        notes.push(said.clone().into());
-        document.replaced.insert(id, said);
-    }
+    notes.extend(file_change.clone().map(Remark::from));
+    let layer = Layer {
+        file_change,
+        ..layer
+    };
     let steps = absent.edits()?;
     document.absent.retain(|a| a.layer.id != saved.id);
     document.layers.push(Arc::new(layer));

@@ -170,6 +170,8 @@ pub struct SavedWeightFit {
     pub times: Times,
     pub params: commit::Params,
     pub shells: usize,
+    /// Of the tensors that give directions.
+    pub tensors: tensor_fit::Params,
 }
 
 /// A step that keeps some streamlines.

@@ -246,11 +246,10 @@ pub fn build(
     map_origins(&mut document, table, &origins, saved);
     for layer in &saved.layers {
         let id = LayerId(layer.id);
-        let now = replaced(table, layer, read);
+        let now = file_change(table, layer, read);
         notes.extend(now.clone().map(Remark::from));
-        let message = now.or_else(|| layer.replaced.clone());
-        if let (Some(message), Some(_)) = (message, document.layer(id)) {
-            document.replaced.insert(id, message);
+        if let Some(change) = now.or_else(|| layer.file_change.clone()) {
+            document.edit_layer(id, |l| l.file_change = Some(change));
         }
     }
     pathways::saved::put(&mut document, read, saved);
@@ -297,8 +296,8 @@ pub(in crate::state) fn put_edits(document: &mut Document, id: LayerId, steps: &
     document.edit_layer(id, |l| l.origin = origin);
 }
 
-/// What is said of a layer of which a file is not what it was.
-fn replaced(table: Table, layer: &SavedLayer, read: &ReadSession) -> Option<String> {
+/// How a file of a layer differs from the one that the session was saved with: a sentence.
+fn file_change(table: Table, layer: &SavedLayer, read: &ReadSession) -> Option<String> {
     let SavedOrigin::File {
         file,
         gradients,

@@ -271,7 +271,7 @@ impl Lists<'_> {
                 false => self.origin(document, layer.origin),
             },
             content,
-            replaced: document.replaced.get(&layer.id).cloned(),
+            file_change: layer.file_change.clone(),
             weights: {
                 let weights = self.weights(document, layer);
                 let lacking = || self.lacking_weights(document, layer);
@@ -352,6 +352,7 @@ impl Lists<'_> {
         }
         if let Some(weights) = &mut layer.weights {
             weights.values = self.known_numbers(read, weights.values)?;
+            weights.fit = self.origin_as_it_was(read, weights.fit)?;
         }
         Some(layer)
     }

@@ -197,9 +197,9 @@ fn space_check(state: &State, memory: &mut Memory) -> Option<Check> {
         }
     }
     for layer in &state.document.layers {
-        if let Some(said) = state.document.replaced.get(&layer.id) {
+        if let Some(change) = &layer.file_change {
             verdict = Verdict::Warning;
-            report.push(format!("{}: {said}", layer.name));
+            report.push(format!("{}: {change}", layer.name));
         }
     }
     let other = |g: &Arc<Grid>| !first.matches(g);

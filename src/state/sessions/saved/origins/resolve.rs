@@ -137,6 +137,7 @@ fn resolve(
             times: fit.times.clone(),
             params: fit.params.clone(),
             shells: fit.shells,
+            tensors: fit.tensors.clone(),
         }
         .into(),
         SavedOrigin::WeightMap { of, map, fit } => MapOf {

@@ -141,6 +141,7 @@ impl Lists<'_> {
                 times: fit.times.clone(),
                 params: fit.params.clone(),
                 shells: fit.shells,
+                tensors: fit.tensors.clone(),
             })),
             Computed::WeightMap(made) => SavedOrigin::WeightMap {
                 of: made.of.0,
