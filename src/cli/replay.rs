@@ -159,19 +159,19 @@ fn kept(
         if !steps.is_empty() {
             return Ok(steps.into_iter().cloned().collect());
         }
-        let absent = document.absent.iter().find(|a| a.layer.id == id);
-        absent.map_or(Ok(Vec::new()), |a| a.edits())
+        let missing = document.missing_layer(LayerId(id));
+        missing.map_or(Ok(Vec::new()), |m| m.edits())
     };
     let mut all: Vec<(u64, String, Result<Arc<Made>, String>)> = Vec::new();
     for layer in &document.layers {
         let made = document.made(layer.id).cloned().map(Ok);
-        let unread = document.unread.get(&layer.id);
-        let made = made.or_else(|| unread.map(|u| Err(u.why.clone())));
+        let missing = document.missing_origin(layer.id);
+        let made = made.or_else(|| missing.map(|m| Err(m.why.clone())));
         all.extend(made.map(|made| (layer.id.0, called(&layer.name), made)));
     }
-    for absent in &document.absent {
-        if let Some(made) = absent.made(document) {
-            all.push((absent.layer.id, called(&absent.layer.name), made));
+    for missing in document.missing_layers() {
+        if let Some(made) = missing.made(document) {
+            all.push((missing.layer.id, called(&missing.layer.name), made));
         }
     }
     let mut one = |id: u64, name: &str, made: Result<Arc<Made>, String>| {
@@ -220,8 +220,9 @@ fn snapshots(window: &mut Headless, read: &ReadSession) -> Outcomes {
         let others = others.filter(|id| !own(id.0) && document.made(*id).is_some());
         let others: Vec<LayerId> = others.collect();
         document.layers.retain(|l| !others.contains(&l.id));
-        document.unread.retain(|id, _| own(id.0));
-        document.absent.retain(|a| own(a.layer.id));
+        document
+            .missing
+            .retain(|m| m.layer().is_none_or(|id| own(id.0)));
         let text = snapshot.words();
         let called = |name: &str| format!("{name} of {text}");
         all.extend(kept(window, &document, read, &of, &called));
@@ -232,9 +233,9 @@ fn snapshots(window: &mut Headless, read: &ReadSession) -> Outcomes {
 /// A result of the session as the user calls it.
 fn called(document: &Document, of: &str) -> String {
     let layer = |id: u64| {
-        let absent = document.absent.iter().find(|a| a.layer.id == id);
+        let missing = document.missing_layer(LayerId(id));
         let here = document.layer(LayerId(id)).map(|l| l.name.clone());
-        here.or_else(|| absent.map(|a| a.layer.name.clone()))
+        here.or_else(|| missing.map(|m| m.layer.name.clone()))
     };
     match of {
         saved::TENSORS => TENSORS.to_owned(),
@@ -349,8 +350,8 @@ fn segments(window: &mut Headless) -> Outcomes {
         });
         all.push((of, replayed));
     }
-    let absent = document.absent.iter().map(|a| &a.layer);
-    for l in absent.filter(|l| l.weights.is_some()) {
+    let missing = document.missing_layers().map(|m| &m.layer);
+    for l in missing.filter(|l| l.weights.is_some()) {
         let why = "were not fitted again: the streamlines are not here";
         let of = format!("{}, weights", saved::result_name(l.id));
         all.push((of, Err(format!("Weights of {} {why}", l.name))));

@@ -18,7 +18,7 @@ use crate::state::pathways::{self, KeptPathway};
 use crate::state::recipe::{RegionSpec, ShapeSpec};
 use crate::state::segment::{KeptSurface, Segmentation};
 use crate::state::session::CurveParams;
-use crate::state::sessions::saved::{AwaitedLayers, LeftOut, MissingLayer};
+use crate::state::sessions::saved::{AwaitedLayers, MissingItem};
 use crate::state::streamlines::Bundle;
 use crate::state::tensors::types::{BootstrapInput, FitKey, ResidualCache};
 use crate::state::track::whole_brain::WholeBrain;
@@ -205,13 +205,8 @@ pub struct Document {
     pub bundle: Bundle,
     /// Which of them a session keeps beside itself.
     pub store: ResultStorage,
-    /// Layers of a session that are not here.
-    pub absent: Vec<Arc<MissingLayer>>,
-    /// Regions and pathways of a session that are not here.
-    pub left_out: Vec<Arc<LeftOut>>,
-    /// Layers that are here, of which the session says how they were made, but not in words or masks
-    /// that can be read.
-    pub unread: BTreeMap<LayerId, Arc<MissingLayer>>,
+    /// What of a session is not here, or cannot be read.
+    pub missing: Vec<MissingItem>,
     /// The layers of a session, until the fit has brought those that are its own.
     pub awaited: Option<AwaitedLayers>,
     /// Files that hold masks made here, for commands.
@@ -274,9 +269,7 @@ impl Default for Document {
             weighed: BTreeMap::new(),
             bundle: Bundle::default(),
             store: ResultStorage::default(),
-            absent: Vec::new(),
-            left_out: Vec::new(),
-            unread: BTreeMap::new(),
+            missing: Vec::new(),
             awaited: None,
             mask_files: Vec::new(),
             next_id: 1,
@@ -314,7 +307,7 @@ pub struct Unfiled(pub String);
 
 impl Document {
     pub fn is_empty(&self) -> bool {
-        self.layers.is_empty() && self.absent.is_empty()
+        self.layers.is_empty() && self.missing_layers().next().is_none()
     }
 
     pub fn fresh_id(&mut self) -> u64 {

@@ -84,7 +84,7 @@ fn all_comes_back() {
     assert!(!text.contains(&*folder.path().to_string_lossy()), "{text}");
     let again = Window::opened(&path);
     assert_eq!(again.said(), "");
-    assert!(again.state.document.absent.is_empty());
+    assert!(again.state.document.missing_layers().next().is_none());
     assert_eq!(difference(&told(&window.state), &told(&again.state)), None);
     assert!(!again.state.is_dirty());
     assert!(again.state.history.undo_label().is_none());
@@ -271,12 +271,19 @@ fn made_again() {
     assert_eq!(std::fs::read_dir(&stored).expect("a folder").count(), 2);
     std::fs::remove_dir_all(&stored).expect("removed");
     let mut again = Window::opened(&path);
-    let absent: Vec<_> = again.state.document.absent.clone();
+    let absent: Vec<_> = again.state.document.missing_layers().cloned().collect();
     assert_eq!(absent.len(), 2, "{}", again.said());
     // Saved elsewhere meanwhile, they stay in it.
     let other = folder.path().join("other.arcuate");
     again.save(&other);
-    assert_eq!(Window::opened(&other).state.document.absent.len(), 2);
+    assert_eq!(
+        Window::opened(&other)
+            .state
+            .document
+            .missing_layers()
+            .count(),
+        2
+    );
     for (at, absent) in absent.into_iter().enumerate() {
         let message = again.said();
         let text = [
@@ -292,7 +299,7 @@ fn made_again() {
         let status = &again.state.session.status;
         assert!(status.ends_with("same bytes"), "{status} {}", again.said());
     }
-    assert!(again.state.document.absent.is_empty());
+    assert!(again.state.document.missing_layers().next().is_none());
     // What was said of them is no longer so.
     assert_eq!(again.said(), "");
     let lines = |state: &State| {
@@ -309,5 +316,5 @@ fn made_again() {
     assert_eq!(lines(&window.state), lines(&again.state));
     // And an undo takes them out again.
     again.act(Action::Undo);
-    assert_eq!(again.state.document.absent.len(), 1);
+    assert_eq!(again.state.document.missing_layers().count(), 1);
 }

@@ -8,7 +8,7 @@ use crate::state::core::words::count;
 use crate::state::density::saved::{grid_of, saved_grid};
 use crate::state::document::{Content, Layer, LayerId};
 use crate::state::filter::{WEIGHT, Weighed, sorted};
-use crate::state::regions::saved::{MissingRegion, MissingWeights, leave_out};
+use crate::state::regions::saved::{MissingWeights, SessionPart, add_missing};
 use crate::state::sessions::saved::write::Lists;
 use crate::state::sessions::saved::{
     SavedContent, SavedDocument, SavedLayer, SavedOrigin, SavedWeights, Table,
@@ -42,10 +42,10 @@ impl Lists<'_> {
         layer: &Layer,
     ) -> Option<SavedWeights> {
         let lines = lines_of(layer)?.id();
-        let mut left_out = document.left_out.iter();
-        let (lacking, read) = left_out.find_map(|left| match &left.what {
-            MissingRegion::Weights(w) if w.layer == layer.id && w.lines == Some(lines) => {
-                Some((w, &left.read))
+        let mut parts = document.missing_parts();
+        let (lacking, read) = parts.find_map(|part| match &part.what {
+            SessionPart::Weights(w) if w.layer == layer.id && w.lines == Some(lines) => {
+                Some((w, &part.read))
             }
             _ => None,
         })?;
@@ -87,14 +87,9 @@ pub(in crate::state) fn attach(
             lines: lines.map(|lines| lines.id()),
             saved: (**saved).clone(),
         };
-        leave_out(
-            document,
-            read,
-            MissingRegion::Weights(Box::new(lacking)),
-            why,
-        );
-        let left = document.left_out.last();
-        left.map_or_else(String::new, |left| left.sentence())
+        add_missing(document, read, SessionPart::Weights(Box::new(lacking)), why);
+        let part = document.missing_parts().last();
+        part.map_or_else(String::new, |part| part.sentence())
     })
 }
 

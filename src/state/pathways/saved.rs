@@ -4,7 +4,7 @@ use crate::jobs::session::ReadSession;
 use crate::state::Document;
 use crate::state::document::LayerId;
 use crate::state::pathways::{AmongPairs, KeptPathway, PathwaySettings};
-use crate::state::regions::saved::{MissingRegion, leave_out, region};
+use crate::state::regions::saved::{SessionPart, add_missing, region};
 use crate::state::sessions::saved::write::Lists;
 use crate::state::sessions::saved::{SavedDocument, SavedPathway, Table};
 use std::sync::Arc;
@@ -47,10 +47,10 @@ pub(in crate::state) fn put(
         let (fit, regions) = match made.and_then(|made| valid.map(|()| made)) {
             Ok(made) => made,
             Err(why) => {
-                leave_out(
+                add_missing(
                     document,
                     read,
-                    MissingRegion::Pathway(Box::new(one.clone())),
+                    SessionPart::Pathway(Box::new(one.clone())),
                     why,
                 );
                 continue;

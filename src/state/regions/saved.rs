@@ -10,15 +10,15 @@ use crate::state::core::words::{counted, some_of};
 use crate::state::document::{Content as DocumentContent, LayerId};
 use crate::state::sessions::saved::write::Lists;
 use crate::state::sessions::saved::{
-    MissingLayer, SavedDocument, SavedPathway, SavedRegion, SavedSegmentation, SavedShape,
+    MissingItem, SavedDocument, SavedPathway, SavedRegion, SavedSegmentation, SavedShape,
     SavedWeights,
 };
 use std::sync::Arc;
 
 /// What of a session is neither a layer nor here; it stays in the session.
 #[derive(Clone, Debug)]
-pub struct LeftOut {
-    pub what: MissingRegion,
+pub struct MissingPart {
+    pub what: SessionPart,
     /// `its sphere has no size`.
     pub why: String,
     /// What its numbers are of.
@@ -26,7 +26,7 @@ pub struct LeftOut {
 }
 
 #[derive(Clone, PartialEq, Debug)]
-pub enum MissingRegion {
+pub enum SessionPart {
     Region(SavedRegion),
     Pathway(Box<SavedPathway>),
     Weights(Box<MissingWeights>),
@@ -52,7 +52,7 @@ pub struct MissingWeights {
     pub(in crate::state) saved: SavedWeights,
 }
 
-impl MissingRegion {
+impl SessionPart {
     /// Its own name, or that of what it belongs to.
     fn name(&self) -> &str {
         match self {
@@ -89,10 +89,10 @@ enum Kind {
     Surface,
 }
 
-impl LeftOut {
+impl MissingPart {
     /// Whether it is the mask that a layer is.
     pub fn is_of(&self, layer: LayerId) -> bool {
-        matches!(&self.what, MissingRegion::Region(r) if r.shape == SavedShape::Layer(layer.0))
+        matches!(&self.what, SessionPart::Region(r) if r.shape == SavedShape::Layer(layer.0))
     }
 }
 
@@ -130,9 +130,8 @@ fn read_region(
         SavedShape::Layer(id) => {
             let layer = document.layer(LayerId(*id)).map(|l| &l.content);
             let Some(DocumentContent::Mask(mask)) = layer else {
-                let absent = document.absent.iter().find(|a| a.layer.id == *id);
-                return Err(match absent {
-                    Some(absent) => format!("its mask could not be opened: {}", absent.why),
+                return Err(match document.missing_layer(LayerId(*id)) {
+                    Some(missing) => format!("its mask could not be opened: {}", missing.why),
                     None => "the mask that it is is not here".to_owned(),
                 });
             };
@@ -176,7 +175,7 @@ pub(in crate::state) fn put(
                 named.push(Some(add(document, region)));
             }
             Err(why) => {
-                leave_out(document, read, MissingRegion::Region(saved.clone()), why);
+                add_missing(document, read, SessionPart::Region(saved.clone()), why);
                 named.push(None);
             }
         }
@@ -194,35 +193,32 @@ fn add(document: &mut Document, region: Region) -> RegionId {
     id
 }
 
-pub(in crate::state) fn leave_out(
+pub(in crate::state) fn add_missing(
     document: &mut Document,
     read: &Arc<ReadSession>,
-    what: MissingRegion,
+    what: SessionPart,
     why: String,
 ) {
     let read = read.clone();
-    document
-        .left_out
-        .push(Arc::new(LeftOut { what, why, read }));
+    let part = MissingPart { what, why, read };
+    document.missing.push(MissingItem::Part(Arc::new(part)));
 }
 
 /// Regions that are a layer's mask, where that layer has come.
 pub(in crate::state) fn find_again(document: &mut Document, layer: LayerId) {
-    for left in std::mem::take(&mut document.left_out) {
-        let found = match &left.what {
-            MissingRegion::Region(saved) if saved.shape == SavedShape::Layer(layer.0) => {
-                let region = read_region(document, &left.read, saved).ok();
-                region.map(|region| add(document, region))
-            }
-            _ => None,
+    let parts: Vec<Arc<MissingPart>> = document.missing_parts().cloned().collect();
+    for part in parts.into_iter().filter(|part| part.is_of(layer)) {
+        let SessionPart::Region(saved) = &part.what else {
+            continue;
         };
-        if found.is_none() {
-            document.left_out.push(left);
+        if let Ok(region) = read_region(document, &part.read, saved) {
+            add(document, region);
+            document.remove_missing_parts(|other| std::ptr::eq(other, &*part));
         }
     }
 }
 
-/// What was left out for one reason, all of one kind.
+/// The missing parts of one kind, for one reason.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Group {
     kind: Kind,
@@ -230,15 +226,15 @@ pub struct Group {
 }
 
 impl Group {
-    fn of(left: &LeftOut) -> Self {
+    fn of(part: &MissingPart) -> Self {
         Self {
-            kind: left.what.kind(),
-            why: left.why.clone(),
+            kind: part.what.kind(),
+            why: part.why.clone(),
         }
     }
 
-    pub fn has(&self, left: &LeftOut) -> bool {
-        *self == Self::of(left)
+    pub fn has(&self, part: &MissingPart) -> bool {
+        *self == Self::of(part)
     }
 
     fn sentence(&self, names: &[&str]) -> String {
@@ -275,20 +271,20 @@ impl Group {
     }
 }
 
-impl LeftOut {
+impl MissingPart {
     /// Why, and what becomes of it.
     pub(in crate::state) fn sentence(&self) -> String {
         Group::of(self).sentence(&[self.what.name()])
     }
 }
 
-/// What was left out, in a sentence for each reason.
-pub fn left_out(document: &Document) -> Vec<(Group, String)> {
+/// The missing parts, in a sentence for each reason.
+pub fn missing_parts(document: &Document) -> Vec<(Group, String)> {
     let mut groups: Vec<(Group, Vec<&str>)> = Vec::new();
-    for left in &document.left_out {
-        match groups.iter_mut().find(|(group, _)| group.has(left)) {
-            Some((_, names)) => names.push(left.what.name()),
-            None => groups.push((Group::of(left), vec![left.what.name()])),
+    for part in document.missing_parts() {
+        match groups.iter_mut().find(|(group, _)| group.has(part)) {
+            Some((_, names)) => names.push(part.what.name()),
+            None => groups.push((Group::of(part), vec![part.what.name()])),
         }
     }
     let message = |(group, names): (Group, Vec<&str>)| {
@@ -299,16 +295,16 @@ pub fn left_out(document: &Document) -> Vec<(Group, String)> {
 }
 
 impl Lists<'_> {
-    /// What was left out, in the numbers of the new session.
-    pub(in crate::state) fn left_out(
+    /// Missing regions and pathways in the numbers of the new session.
+    pub(in crate::state) fn missing_parts(
         &mut self,
         document: &Document,
     ) -> (Vec<SavedRegion>, Vec<SavedPathway>) {
         let (mut regions, mut pathways) = (Vec::new(), Vec::new());
-        for left in &document.left_out {
+        for left in document.missing_parts() {
             match &left.what {
-                MissingRegion::Region(region) => regions.extend(self.as_it_was(&left.read, region)),
-                MissingRegion::Pathway(pathway) => {
+                SessionPart::Region(region) => regions.extend(self.as_it_was(&left.read, region)),
+                SessionPart::Pathway(pathway) => {
                     let pathway = (**pathway).clone();
                     let of = pathway.regions.iter();
                     let of: Option<Vec<_>> = of.map(|r| self.as_it_was(&left.read, r)).collect();
@@ -322,7 +318,7 @@ impl Lists<'_> {
                     }
                 }
                 // They have their own places.
-                MissingRegion::Weights(_) | MissingRegion::Surface(..) => {}
+                SessionPart::Weights(_) | SessionPart::Surface(..) => {}
             }
         }
         (regions, pathways)
@@ -339,19 +335,5 @@ impl Lists<'_> {
             *number = self.known_mask(read, *number)?;
         }
         Some(region)
-    }
-}
-
-impl Document {
-    /// Whether a session of the document holds all that the one holds which it was read from: all of it is here,
-    /// but for streamlines of which that one had the recipe alone.
-    pub fn is_whole(&self) -> bool {
-        let whole = self.absent.iter().all(|a| a.is_recipe_alone());
-        whole && self.left_out.is_empty() && self.unread.is_empty()
-    }
-
-    /// What a layer is from, where that cannot be read.
-    pub(in crate::state) fn origin_unread(&self, layer: LayerId) -> Option<&Arc<MissingLayer>> {
-        self.unread.get(&layer)
     }
 }

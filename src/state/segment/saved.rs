@@ -9,7 +9,7 @@ use crate::state::Document;
 use crate::state::defaults::CATEGORIES;
 use crate::state::document::{Content, Layer, LayerId};
 use crate::state::origin::Input;
-use crate::state::regions::saved::{MissingRegion, Painted, leave_out, region};
+use crate::state::regions::saved::{Painted, SessionPart, add_missing, region};
 use crate::state::segment::jobs::{PlacedSphere, RunCheckpoint, SpeedSources};
 use crate::state::segment::{KeptSurface, Segmentation, Segmented, SpeedInputs, Start, scalar};
 use crate::state::sessions::saved::write::Lists;
@@ -154,9 +154,9 @@ impl Lists<'_> {
     ) -> Option<SavedSegmentation> {
         let now = &document.segment;
         let started = !(now.spheres.is_empty() && matches!(now.start, Start::Spheres));
-        let mut left_out = document.left_out.iter().filter(|_| !started);
-        let (lacking, painted, read) = left_out.find_map(|left| match &left.what {
-            MissingRegion::Surface(saved, painted) => Some((saved, painted, &left.read)),
+        let mut parts = document.missing_parts().filter(|_| !started);
+        let (lacking, painted, read) = parts.find_map(|part| match &part.what {
+            SessionPart::Surface(saved, painted) => Some((saved, painted, &part.read)),
             _ => None,
         })?;
         let mut saved = (**lacking).clone();
@@ -170,13 +170,14 @@ impl Lists<'_> {
         saved.painted = painted.clone().map(|painted| match painted? {
             Painted::Here(id) => place_of(document, Some(id)),
             Painted::Lacking(region) => {
-                let left_out = document.left_out.iter();
-                let mut left_out = left_out.filter_map(|left| match &left.what {
-                    MissingRegion::Region(region) => Some(region),
-                    _ => None,
-                });
+                let mut regions = document
+                    .missing_parts()
+                    .filter_map(|part| match &part.what {
+                        SessionPart::Region(region) => Some(region),
+                        _ => None,
+                    });
                 // They come behind those that are here.
-                Some(document.regions.len() + left_out.position(|r| *r == *region)?)
+                Some(document.regions.len() + regions.position(|r| *r == *region)?)
             }
         });
         Some(saved)
@@ -355,8 +356,8 @@ pub(in crate::state) fn put_surface(
                     None => lacking().map(Box::new).map(Painted::Lacking),
                 }
             });
-            let surface = MissingRegion::Surface(Box::new(saved.segment.clone()), painted);
-            leave_out(document, read, surface, why);
+            let surface = SessionPart::Surface(Box::new(saved.segment.clone()), painted);
+            add_missing(document, read, surface, why);
         }
     }
 }

@@ -8,13 +8,17 @@
 
 mod held;
 mod late;
+mod missing;
 pub(in crate::state) mod origins;
 pub(in crate::state) mod read;
 mod results;
 pub(in crate::state) mod write;
 
-pub use crate::state::regions::saved::{Group, LeftOut, MissingRegion, left_out};
-pub use crate::state::sessions::saved::late::{moved_to, one, weigh};
+pub use crate::state::regions::saved::{Group, MissingPart, SessionPart, missing_parts};
+pub use crate::state::sessions::saved::late::{moved_to, restore_missing, restore_weights};
+pub use crate::state::sessions::saved::missing::{
+    AwaitedLayers, MissingItem, MissingLayer, away, unopened,
+};
 pub use crate::state::sessions::saved::origins::{
     SavedCurves, SavedDensity, SavedEdit, SavedFit, SavedInput, SavedMask, SavedOrigin,
     SavedReading, SavedRules, SavedSegment, SavedWeightFit, Table,
@@ -32,11 +36,9 @@ use crate::solvers::curves;
 use crate::solvers::geodesic::{self, Cut};
 use crate::solvers::level_set::{Measures, RunHistory, Sphere};
 use crate::solvers::pathway;
-use crate::solvers::tensor_fit::{self, FitMap};
-use crate::solvers::tractogram::selection::Edit;
-use crate::state::document::{Display, Document, Made, Method};
+use crate::solvers::tensor_fit;
+use crate::state::document::{Display, Method};
 use crate::state::filter::{Filtering, FitStatistics, VirtualLesion};
-use crate::state::origin::{Computed, Origin};
 use crate::state::pathways::{self, AmongPairs};
 use crate::state::recipe::MediumRecipe;
 use crate::state::segment::SegmentSettings;
@@ -48,7 +50,6 @@ use crate::state::view::View;
 use glam::DVec3;
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
 /// What the state adds to a session file. Files, masks and layers are named by their numbers.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
@@ -301,116 +302,4 @@ pub(in crate::state) fn not_what_it_was(entry: &Entry, path: &Path, change: &Cha
     };
     let why = change.clause();
     format!("{what} is not the file this session was saved with: {why}")
-}
-
-/// A layer of a session that is not here; it stays in the session.
-#[derive(Clone, Debug)]
-pub struct MissingLayer {
-    pub layer: SavedLayer,
-    /// A sentence.
-    pub why: String,
-    /// What its numbers are of.
-    pub read: Arc<ReadSession>,
-}
-
-/// The layers of a session, until the fit has brought those that are its own.
-#[derive(Clone, Debug)]
-pub struct AwaitedLayers {
-    layers: Arc<[SavedLayer]>,
-    /// Their session.
-    pub(in crate::state) read: Arc<ReadSession>,
-}
-
-impl AwaitedLayers {
-    pub fn new(layers: Arc<[SavedLayer]>, read: Arc<ReadSession>) -> Self {
-        Self { layers, read }
-    }
-
-    pub fn layers(&self) -> &[SavedLayer] {
-        &self.layers
-    }
-
-    /// The map of the fit that a layer is.
-    pub(in crate::state) fn map_of(&self, layer: &SavedLayer) -> Option<FitMap> {
-        match Table::new(&self.read).base(layer.origin)? {
-            SavedOrigin::BrainMask { .. } => Some(FitMap::Mask),
-            SavedOrigin::FitMap { map, .. } => Some(*map),
-            _ => None,
-        }
-    }
-}
-
-/// What of a session's kept results is not here, in one sentence.
-pub fn away(document: &Document) -> Option<String> {
-    let kept = document.absent.iter().filter(|a| a.can_be_made());
-    let names: Vec<&str> = kept.map(|a| &*a.layer.name).collect();
-    let (what, them) = match names.len() {
-        0 => return None,
-        1 => ("1 kept result is".to_owned(), "it"),
-        n => (format!("{n} kept results are"), "them"),
-    };
-    Some(format!(
-        "{what} not stored beside the session ({}): make {them} again, or take {them} out, in Layers",
-        names.join(", ")
-    ))
-}
-
-/// Why the session's files that are not here could not be opened.
-pub fn unopened(document: &Document) -> Option<String> {
-    let absent = document.absent.iter().filter(|a| a.file().is_some());
-    let all: Vec<&str> = absent.map(|a| &*a.why).collect();
-    (!all.is_empty()).then(|| all.join("; "))
-}
-
-impl MissingLayer {
-    /// Where it comes from before it was edited, moved and reoriented.
-    pub(in crate::state) fn base(&self) -> Option<&SavedOrigin> {
-        Table::new(&self.read).base(self.layer.origin)
-    }
-
-    /// Where its file was, if it is of one.
-    pub fn file(&self) -> Option<&std::path::Path> {
-        match self.base()? {
-            SavedOrigin::File { file, .. } => self.read.files.get(*file).map(|f| &*f.path),
-            _ => None,
-        }
-    }
-
-    /// Whether its session has no streamlines of it, only how they are made: there is nothing else to lose.
-    pub(in crate::state) fn is_recipe_alone(&self) -> bool {
-        let name = result_name(self.layer.id);
-        // Under the same number a snapshot may have others.
-        let before = |of: &str| of.strip_suffix(&name).map(str::to_owned);
-        let of_it = |of: &str| before(of).is_some_and(|b| b.is_empty() || b.ends_with(' '));
-        let mut results = self.read.results.iter();
-        self.can_be_made() && !results.any(|r| r.file.is_some() && of_it(&r.of))
-    }
-
-    /// Whether it can be made again.
-    pub fn can_be_made(&self) -> bool {
-        matches!(self.base(), Some(SavedOrigin::Curves(_)))
-    }
-
-    /// How its streamlines were made; `None` where they were not made here. An error is half a sentence.
-    pub fn made(&self, document: &Document) -> Option<Result<Arc<Made>, String>> {
-        if !self.can_be_made() {
-            return None;
-        }
-        let table = Table::new(&self.read);
-        let origin = table
-            .resolve(document, &self.read)
-            .get(table.unedited(self.layer.origin));
-        Some(
-            origin.and_then(|origin| match document.origins.base(origin) {
-                Origin::Computed(Computed::Curves(made)) => Ok(made.clone()),
-                _ => Err("its session does not say how".to_owned()),
-            }),
-        )
-    }
-
-    /// The steps that kept some of its streamlines; an error is a sentence.
-    pub fn edits(&self) -> Result<Vec<Edit>, String> {
-        let table = Table::new(&self.read);
-        origins::edits(&self.read, &table.steps(self.layer.origin))
-    }
 }

@@ -78,7 +78,7 @@ pub enum SessionAction {
     /// Takes what is not here out of the session.
     Drop(LayerId),
     /// Takes regions or pathways that are not here out of the session.
-    DropLeftOut(saved::Group),
+    DropParts(saved::Group),
 }
 
 /// What the user does with a file that is not what it was.

@@ -38,7 +38,7 @@ pub enum UnsavedPart {
     /// Gradient axes of this many scans that were exchanged or flipped.
     Axes(usize),
     /// Layers, regions and pathways of a session that could not be read.
-    Absent(usize),
+    Missing(usize),
     /// Parameters of the fit, tracking, rays, pathways, Filter or Segment.
     Parameters,
     /// Layers that files hold and the session does not list yet, by their names: they are opened again, not
@@ -60,7 +60,7 @@ impl UnsavedPart {
             Self::Measurements(n) => counted(*n, "measurement"),
             Self::Snapshots(n) => counted(*n, "snapshot"),
             Self::Axes(n) => format!("Corrected gradient axes of {}", counted(*n, "scan")),
-            Self::Absent(n) => format!(
+            Self::Missing(n) => format!(
                 "{} of the session that could not be read",
                 counted(*n, "result")
             ),
@@ -157,10 +157,6 @@ fn turned(document: &Document) -> usize {
     document.layers.iter().filter(turned).count()
 }
 
-fn absent(document: &Document) -> usize {
-    document.absent.len() + document.left_out.len()
-}
-
 fn same_start(a: &Start, b: &Start) -> bool {
     match (a, b) {
         // Whatever it is called.
@@ -198,7 +194,7 @@ impl Document {
             || self
                 .made(layer.id)
                 .is_some_and(|made| self.origins.fit(made.fit).is_some())
-            || self.unread.contains_key(&layer.id)
+            || self.missing_origin(layer.id).is_some()
     }
 
     /// A layer that is in memory only, in words: `Whole brain: 231 004 streamlines, 412 MB`.
@@ -270,7 +266,10 @@ impl State {
             ),
             (new(turned(document), base.axes), UnsavedPart::Axes),
             // A result that was made again or removed is not missing, so only an increase counts.
-            (more(absent(document), base.absent), UnsavedPart::Absent),
+            (
+                more(document.missing_count(), base.missing),
+                UnsavedPart::Missing,
+            ),
         ];
         let mut added = Vec::new();
         for layer in &document.layers {
@@ -337,8 +336,8 @@ impl State {
                 None => name.to_owned(),
             };
             for layer in &document.layers {
-                let made =
-                    document.made(layer.id).is_some() || document.unread.contains_key(&layer.id);
+                let made = document.made(layer.id).is_some()
+                    || document.missing_origin(layer.id).is_some();
                 if let (Content::Tractogram(tractogram), true) = (&layer.content, made) {
                     add(of(&layer.name), tractogram);
                 }
@@ -373,9 +372,9 @@ impl State {
     /// has, and those that are nowhere until they are made again.
     pub fn saved_without(&self) -> Vec<String> {
         let here = self.only_in_memory();
-        let away = self.document.absent.iter().filter(|a| a.can_be_made());
+        let away = self.document.missing_layers().filter(|m| m.can_be_made());
         let here = here.iter().map(RecipeOnly::words);
-        here.chain(away.map(|a| a.layer.name.clone())).collect()
+        here.chain(away.map(|m| m.layer.name.clone())).collect()
     }
 
     /// Names of streamlines that no session can hold: what they were made from is gone.

@@ -78,11 +78,11 @@ pub fn act(state: &mut State, action: SessionAction, effects: &mut Vec<Effect>) 
         SessionAction::MakeAgain(layer) => later::make_again(state, layer, effects),
         SessionAction::Restore { layer, path } => later::restore(state, layer, path, effects),
         SessionAction::Drop(layer) => edit(state, "Take out of the session", false, |d| {
-            d.absent.retain(|a| a.layer.id != layer.0);
-            d.left_out.retain(|l| !l.is_of(layer));
+            d.remove_missing_layer(layer);
+            d.remove_missing_parts(|part| part.is_of(layer));
         }),
-        SessionAction::DropLeftOut(group) => edit(state, "Take out of the session", false, |d| {
-            d.left_out.retain(|l| !group.has(l));
+        SessionAction::DropParts(group) => edit(state, "Take out of the session", false, |d| {
+            d.remove_missing_parts(|part| group.has(part));
         }),
     }
 }
@@ -353,7 +353,7 @@ fn was_saved(state: &mut State, path: PathBuf, revision: u64, effects: &mut Vec<
     saving.file = Some(path.clone());
     saving.view = saving.view_asked.take();
     let then = saving.then.take();
-    let layers = state.document.layers.len() + state.document.absent.len();
+    let layers = state.document.layers.len() + state.document.missing_layers().count();
     let summary = summary(layers, &state.document);
     opening::remember(state, path, RecentKind::Session, summary, effects);
     forget_recovered(state, effects);
@@ -506,7 +506,7 @@ fn was_loaded(state: &mut State, restored: RestoredLayers, effects: &mut Vec<Eff
             .session
             .say_about(Topic::Away, Severity::Information, sentence);
     }
-    let missing = document.absent.iter().any(|a| !a.can_be_made());
+    let missing = document.missing_layers().any(|m| !m.can_be_made());
     let mut all = snapshots.iter().map(|s| &s.document).chain([&document]);
     let whole = !unknown && all.all(Document::is_whole);
     drop(all);

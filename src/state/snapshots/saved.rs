@@ -164,9 +164,9 @@ pub fn restore(
         let (document, name) = (built.document, of.name.clone());
         said.extend(built.notes.into_iter().map(|note| (name.clone(), note)));
         // What depends on something else comes after it.
-        let left_out = document.left_out.iter().map(|l| l.what.words());
-        let absent = document.absent.iter().map(|a| a.layer.name.clone());
-        let names: Vec<String> = left_out.chain(absent).collect();
+        let parts = document.missing_parts().map(|m| m.what.words());
+        let layers = document.missing_layers().map(|m| m.layer.name.clone());
+        let names: Vec<String> = parts.chain(layers).collect();
         if !names.is_empty() {
             const NAMED: usize = 4;
             let names: Vec<&str> = names.iter().map(String::as_str).collect();

@@ -12,10 +12,10 @@ use std::sync::Arc;
 
 /// The sentence about a result without what it is made from; where opening that has failed, it gives the reason.
 fn without(document: &Document, name: &str, what: &str, path: Option<&Path>) -> String {
-    let absent = document.absent.iter();
-    let mut absent = absent.filter(|a| path.is_some() && a.file() == path);
-    let why = match absent.next() {
-        Some(absent) => format!("which could not be opened: {}", absent.why),
+    let missing = document.missing_layers();
+    let mut missing = missing.filter(|m| path.is_some() && m.file() == path);
+    let why = match missing.next() {
+        Some(missing) => format!("which could not be opened: {}", missing.why),
         None => "open it first".to_owned(),
     };
     format!("{name} cannot be made again without {what}, {why}")

@@ -159,7 +159,7 @@ pub(super) fn refused() {
     }
     other.act(Action::Session(SessionAction::OpenAnyway));
     assert!(other.state.document.layer_named("all").is_none());
-    let absent = &other.state.document.absent;
+    let absent: Vec<_> = other.state.document.missing_layers().collect();
     assert_eq!(absent.len(), 1);
     assert!(
         absent[0]

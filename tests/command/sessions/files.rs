@@ -131,16 +131,21 @@ fn later() {
     let mut window = Window::opened(&path);
     window.session(SessionAction::OpenAnyway);
     assert!(window.state.document.scan().is_none());
-    let absent = window.state.document.absent[0].clone();
+    let absent = window.state.document.missing_layers().next().cloned();
+    let absent = absent.expect("missing");
     assert_eq!(absent.file(), Some(&*folder.path().join("dwi.nii.gz")));
     let layer = arcuate::state::LayerId(absent.layer.id);
     // What is no scan is told of, and it is asked for again.
     let restore = |path: PathBuf| SessionAction::Restore { layer, path };
     window.session(restore(moved.join("gone.nii.gz")));
     assert!(window.said().contains("gone.nii.gz"), "{}", window.said());
-    assert_eq!(window.state.document.absent.len(), 1);
+    assert_eq!(window.state.document.missing_layers().count(), 1);
     window.session(restore(moved.join("dwi.nii.gz")));
-    assert!(window.state.document.absent.is_empty(), "{}", window.said());
+    assert!(
+        window.state.document.missing_layers().next().is_none(),
+        "{}",
+        window.said()
+    );
     let names = |w: &Window| -> Vec<String> {
         let layers = w.state.document.layers.iter();
         layers.map(|l| l.name.clone()).collect()
@@ -233,8 +238,9 @@ fn chosen() {
         window.session(SessionAction::OpenAnyway);
         let document = &window.state.document;
         assert!(document.layer_named("mask").is_none());
-        assert_eq!(document.absent.len(), 1, "{}", window.said());
-        assert!(document.absent[0].why.contains("bytes"));
+        let missing: Vec<_> = document.missing_layers().collect();
+        assert_eq!(missing.len(), 1, "{}", window.said());
+        assert!(missing[0].why.contains("bytes"));
         let other = folder.path().join("other.arcuate");
         window.save(&other);
         assert_eq!(names(&Window::opened(&other)), ["mask.nii.gz"]);
@@ -288,7 +294,8 @@ fn wrong_later() {
     let found = opening.expect("asking").read.files[index].clone();
     assert_eq!((found.entry.name(), &found.path), ("mask.nii.gz", &other));
     window.session(SessionAction::OpenAnyway);
-    let absent = window.state.document.absent[0].clone();
+    let absent = window.state.document.missing_layers().next().cloned();
+    let absent = absent.expect("missing");
     let layer = arcuate::state::LayerId(absent.layer.id);
     let path = other;
     window.session(SessionAction::Restore { layer, path });
@@ -309,18 +316,19 @@ fn without() {
     window.session(SessionAction::OpenAnyway);
     let document = &window.state.document;
     assert!(document.tensors.is_some() && document.regions.len() == 1);
-    assert_eq!(document.absent.len(), 1);
+    let missing: Vec<_> = document.missing_layers().collect();
+    assert_eq!(missing.len(), 1);
     assert!(
-        document.absent[0].why.ends_with("mask.nii.gz"),
+        missing[0].why.ends_with("mask.nii.gz"),
         "{}",
-        document.absent[0].why
+        missing[0].why
     );
     // Saved meanwhile and put back, it is there again.
     window.save(&path);
     std::fs::write(&mask, bytes).expect("written");
     let window = Window::opened(&path);
     assert_eq!(window.said(), "");
-    assert!(window.state.document.absent.is_empty());
+    assert!(window.state.document.missing_layers().next().is_none());
     assert!(window.state.document.layer_named("mask").is_some());
     assert!(window.state.document.chosen_mask().is_some());
 }
@@ -410,13 +418,13 @@ fn by_hand() {
         let mut files = origins.iter_mut().filter_map(|o| o.get_mut("file"));
         files.next().expect("a file")["file"] = json!(99);
     });
-    assert_eq!(window.state.document.absent.len(), 1);
+    assert_eq!(window.state.document.missing_layers().count(), 1);
     // An origin that the table does not have.
     for number in [99, u64::MAX] {
         let window = edited(&path, |v| {
             v["content"]["document"]["layers"][0]["origin"] = json!(number);
         });
-        assert_eq!(window.state.document.absent.len(), 1);
+        assert_eq!(window.state.document.missing_layers().count(), 1);
     }
     let window = edited(&path, |v| {
         v["content"]["view"]["camera"]["distance_mm"] = json!(-5.0);
@@ -459,7 +467,7 @@ fn other_lines() {
     let other = Tractogram::new(points, kept.offsets.to_vec());
     trx::save(&file, &other, &control).expect("saved");
     let mut again = Window::opened(&path);
-    let absent = again.state.document.absent.clone();
+    let absent: Vec<_> = again.state.document.missing_layers().cloned().collect();
     assert_eq!(absent.len(), 1, "{}", again.said());
     assert!(
         absent[0].why.contains("other streamlines"),

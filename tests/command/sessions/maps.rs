@@ -130,7 +130,8 @@ fn made_again() {
     window.save(&path);
     std::fs::remove_dir_all(folder.path().join("s.arcuate.files")).expect("removed");
     let mut again = Window::opened(&path);
-    let absent = again.state.document.absent[0].layer.id;
+    let absent = again.state.document.missing_layers().next();
+    let absent = absent.expect("the map").layer.id;
     again.session(SessionAction::MakeAgain(LayerId(absent)));
     let status = &again.state.session.status;
     assert!(status.ends_with("same bytes"), "{status} {}", again.said());
@@ -172,7 +173,7 @@ fn of_each_other() {
     let again = Window::opened(&path);
     let document = &again.state.document;
     assert!(document.layer(map).is_some(), "{}", again.said());
-    let absent: Vec<u64> = document.absent.iter().map(|a| a.layer.id).collect();
+    let absent: Vec<u64> = document.missing_layers().map(|m| m.layer.id).collect();
     assert_eq!(absent, [901, 902], "{}", again.said());
 }
 

@@ -197,18 +197,18 @@ fn unreadable() {
     let two = folder.path().join("two.arcuate");
     std::fs::write(&two, whole.to_string()).expect("written");
     let mut two = Window::opened(&two);
-    let groups = saved::left_out(&two.state.document);
+    let groups = saved::missing_parts(&two.state.document);
     assert_eq!(groups.len(), 2, "{groups:?}");
     for (group, _) in &groups {
-        let left = two.state.document.left_out.iter();
+        let left = two.state.document.missing_parts();
         let others = left.filter(|l| !group.has(l)).count();
-        two.session(SessionAction::DropLeftOut(group.clone()));
-        assert_eq!(two.state.document.left_out.len(), others);
+        two.session(SessionAction::DropParts(group.clone()));
+        assert_eq!(two.state.document.missing_parts().count(), others);
     }
-    assert!(two.state.document.left_out.is_empty());
+    assert!(two.state.document.missing_parts().next().is_none());
     two.act(Action::Undo);
     two.act(Action::Undo);
-    assert_eq!(two.state.document.left_out.len(), count);
+    assert_eq!(two.state.document.missing_parts().count(), count);
 }
 
 /// A region that is the mask of a file stays while the file is away, and comes back with it.
@@ -244,7 +244,12 @@ fn waits() {
     let mut again = Window::opened(&path);
     again.session(SessionAction::OpenAnyway);
     assert!(masks(&again).is_empty());
-    assert_eq!(again.state.document.left_out.len(), 1, "{}", again.said());
+    assert_eq!(
+        again.state.document.missing_parts().count(),
+        1,
+        "{}",
+        again.said()
+    );
     again.save(&path);
     std::fs::rename(hide.join("m.gz"), &here).expect("moved");
     let later = Window::opened(&path);
@@ -255,7 +260,7 @@ fn waits() {
     again.session(SessionAction::Restore { layer, path });
     assert_eq!(number(&again), [Some(1024)]);
     assert_eq!(masks(&again), masks(&window), "{}", again.said());
-    assert!(again.state.document.left_out.is_empty());
+    assert!(again.state.document.missing_parts().next().is_none());
 }
 
 /// A painted region that was exported is its file in commands, also after the session was opened again, as long

@@ -208,7 +208,7 @@ fn recipes() {
     window.save(&own);
     assert_eq!(window.state.saved_without().len(), 2);
     let mut crashed = Window::opened(&own);
-    assert_eq!(crashed.state.document.absent.len(), 2);
+    assert_eq!(crashed.state.document.missing_layers().count(), 2);
     crashed.place(Role::Target, DVec3::ONE, 4.0);
     let mut again = recovered(&mut crashed, &copy);
     assert!(!again.said().contains("copy is kept"), "{}", again.said());

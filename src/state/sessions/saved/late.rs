@@ -12,16 +12,16 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 /// What has to be read for a layer that was not here, whose file is there now.
-pub fn moved_to(absent: &MissingLayer, path: PathBuf) -> Result<Item, String> {
-    let mut read = (*absent.read).clone();
-    if let Some(SavedOrigin::File { file, .. }) = absent.base()
+pub fn moved_to(missing: &MissingLayer, path: PathBuf) -> Result<Item, String> {
+    let mut read = (*missing.read).clone();
+    if let Some(SavedOrigin::File { file, .. }) = missing.base()
         && let Some(found) = read.files.get_mut(*file)
     {
         (found.path, found.standing) = (path, Standing::Same);
     }
-    let table = Table::new(&absent.read);
-    let name = result_name(absent.layer.id);
-    let item = item(table, &absent.layer, &name, &read)?;
+    let table = Table::new(&missing.read);
+    let name = result_name(missing.layer.id);
+    let item = item(table, &missing.layer, &name, &read)?;
     match item.ok_or("Nothing is read for this layer")? {
         Item::File {
             path,
@@ -32,7 +32,7 @@ pub fn moved_to(absent: &MissingLayer, path: PathBuf) -> Result<Item, String> {
             ..
         } => Ok(Item::File {
             // Another file may lie there.
-            entry: own_file(absent).map(|f| Box::new(f.entry.clone())),
+            entry: own_file(missing).map(|f| Box::new(f.entry.clone())),
             path,
             gradients,
             reading,
@@ -44,22 +44,22 @@ pub fn moved_to(absent: &MissingLayer, path: PathBuf) -> Result<Item, String> {
 }
 
 /// The file that a layer is of, as its session has it.
-fn own_file(absent: &MissingLayer) -> Option<&Found> {
-    match absent.base()? {
-        SavedOrigin::File { file, .. } => absent.read.files.get(*file),
+fn own_file(missing: &MissingLayer) -> Option<&Found> {
+    match missing.base()? {
+        SavedOrigin::File { file, .. } => missing.read.files.get(*file),
         _ => None,
     }
 }
 
 /// That layer, from what was read for it, with sentences about it.
-pub fn one(
+pub fn restore_missing(
     document: &mut Document,
-    absent: &MissingLayer,
+    missing: &MissingLayer,
     restored: Restored,
 ) -> Result<Vec<Remark>, String> {
-    let saved = &absent.layer;
+    let saved = &missing.layer;
     let id = LayerId(saved.id);
-    let file_change = match (&restored, own_file(absent)) {
+    let file_change = match (&restored, own_file(missing)) {
         (
             Restored::File {
                 path,
@@ -70,7 +70,7 @@ pub fn one(
         ) => Some(not_what_it_was(&found.entry, path, why)),
         _ => saved.file_change.clone(),
     };
-    let table = Table::new(&absent.read);
+    let table = Table::new(&missing.read);
     let moved = table.moved(saved.origin);
     let there = moved.map_or(Ok(None), |(by, _)| restored.moved_to(by))?;
     let (layer, mut notes) = restore(&document.origins, table, saved, restored)?;
@@ -79,8 +79,8 @@ pub fn one(
         file_change,
         ..layer
     };
-    let steps = absent.edits()?;
-    document.absent.retain(|a| a.layer.id != saved.id);
+    let steps = missing.edits()?;
+    document.remove_missing_layer(id);
     document.layers.push(Arc::new(layer));
     // What was edited is what was opened no more, and could not be moved.
     notes.extend(
@@ -91,7 +91,7 @@ pub fn one(
     put_edits(document, id, &steps);
     regions::saved::find_again(document, id);
     find_again(document, segment::saved::make);
-    let unread = filter::saved::attach(document, &absent.read, saved).err();
+    let unread = filter::saved::attach(document, &missing.read, saved).err();
     notes.extend(unread.map(Remark::from));
     find_again(document, filter::saved::make);
     Ok(notes)
@@ -99,12 +99,16 @@ pub fn one(
 
 /// The weights of streamlines that were made again, and their maps; an error is a sentence. `same`: they
 /// are what they were, bit for bit.
-pub fn weigh(document: &mut Document, absent: &MissingLayer, same: bool) -> Result<(), String> {
+pub fn restore_weights(
+    document: &mut Document,
+    missing: &MissingLayer,
+    same: bool,
+) -> Result<(), String> {
     match same {
-        true => filter::saved::attach(document, &absent.read, &absent.layer)?,
-        false if absent.layer.weights.is_some() => {
+        true => filter::saved::attach(document, &missing.read, &missing.layer)?,
+        false if missing.layer.weights.is_some() => {
             let why = "they are of other streamlines than were made";
-            return Err(filter::saved::left_out(&absent.layer, why));
+            return Err(filter::saved::left_out(&missing.layer, why));
         }
         false => {}
     }

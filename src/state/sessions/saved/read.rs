@@ -11,8 +11,8 @@ use crate::state::origin::{Origin, OriginId, Origins, PhantomPart};
 use crate::state::sessions::saved::origins::{Resolved, edits};
 use crate::state::sessions::saved::results::result_name;
 use crate::state::sessions::saved::{
-    AwaitedLayers, Content, MissingLayer, SavedDocument, SavedLayer, SavedOrigin, Table, held,
-    not_what_it_was,
+    AwaitedLayers, Content, MissingItem, MissingLayer, SavedDocument, SavedLayer, SavedOrigin,
+    Table, held, not_what_it_was,
 };
 use crate::state::snapshots::{self, MOST as MOST_SNAPSHOTS};
 use crate::state::{
@@ -217,7 +217,7 @@ pub fn build(
         }
     }
     // Regions say why their masks are not here.
-    document.absent = absent_layers(&missing, saved, read);
+    set_missing(&mut document, &missing, saved, read);
     let regions = regions::saved::put(&mut document, read, saved);
     let origins = table.resolve(&document, read);
     for layer in &saved.layers {
@@ -238,8 +238,8 @@ pub fn build(
             Err(why) => {
                 notes.push(format!("{} cannot be made again: {why}", layer.name).into());
                 let (layer, read) = (layer.clone(), read.clone());
-                let unread = MissingLayer { layer, why, read };
-                document.unread.insert(id, Arc::new(unread));
+                let layer = Arc::new(MissingLayer { layer, why, read });
+                document.missing.push(MissingItem::Origin(layer));
             }
         }
     }
@@ -262,9 +262,9 @@ pub fn build(
         left_out.push(sentence);
         missing.push(lacking);
     }
-    let others = regions::saved::left_out(&document).into_iter();
+    let others = regions::saved::missing_parts(&document).into_iter();
     left_out.extend(others.map(|(_, sentence)| sentence));
-    document.absent = absent_layers(&missing, saved, read);
+    set_missing(&mut document, &missing, saved, read);
     let layers = saved.layers.clone().into();
     document.awaited = Some(AwaitedLayers::new(layers, read.clone()));
     Built {
@@ -274,17 +274,26 @@ pub fn build(
     }
 }
 
-fn absent_layers(
+/// Notes the layers that are not here.
+fn set_missing(
+    document: &mut Document,
     missing: &Missing,
     saved: &SavedDocument,
     read: &Arc<ReadSession>,
-) -> Vec<Arc<MissingLayer>> {
+) {
+    document
+        .missing
+        .retain(|item| !matches!(item, MissingItem::Layer(_)));
     let one = |(id, why): &(u64, String)| {
         let layer = saved.layers.iter().find(|l| l.id == *id)?.clone();
         let (why, read) = (why.clone(), read.clone());
-        Some(Arc::new(MissingLayer { layer, why, read }))
+        Some(MissingItem::Layer(Arc::new(MissingLayer {
+            layer,
+            why,
+            read,
+        })))
     };
-    missing.iter().filter_map(one).collect()
+    document.missing.extend(missing.iter().filter_map(one));
 }
 
 /// Notes what was done to a layer's streamlines, which is done to them already.

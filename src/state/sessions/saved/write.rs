@@ -191,11 +191,11 @@ impl Lists<'_> {
                 }
             }
         }
-        for absent in &d.absent {
-            layers.extend(self.layer_as_it_was(&absent.read, &absent.layer));
+        for missing in d.missing_layers() {
+            layers.extend(self.layer_as_it_was(&missing.read, &missing.layer));
         }
         // At their ends, so that the places of those that are here stay.
-        let (lacking, lost) = self.left_out(d);
+        let (lacking, lost) = self.missing_parts(d);
         let here = d.regions.iter();
         let mut regions: Vec<SavedRegion> = here.map(|r| self.region(d, r)).collect();
         regions.extend(lacking);
@@ -239,8 +239,8 @@ impl Lists<'_> {
 
     /// A layer; `None` where nothing can make it again.
     fn layer(&mut self, document: &Document, layer: &Layer) -> Option<SavedLayer> {
-        if let Some(unread) = document.origin_unread(layer.id) {
-            return self.layer_of_unread(document, layer, unread);
+        if let Some(missing) = document.missing_origin(layer.id) {
+            return self.layer_without_origin(document, layer, missing);
         }
         let content = match (document.origins.base(layer.origin), &layer.content) {
             (Origin::Unknown | Origin::Computed(Computed::Fit(_) | Computed::Weights(_)), _) => {
@@ -280,19 +280,19 @@ impl Lists<'_> {
         })
     }
 
-    /// A layer that is here, but not all that its session says of how it was made.
-    fn layer_of_unread(
+    /// A layer that is here, while its origin cannot be read.
+    fn layer_without_origin(
         &mut self,
         document: &Document,
         layer: &Layer,
-        unread: &MissingLayer,
+        missing: &MissingLayer,
     ) -> Option<SavedLayer> {
-        let saved = self.layer_as_it_was(&unread.read, &unread.layer)?;
+        let saved = self.layer_as_it_was(&missing.read, &missing.layer)?;
         let steps = document.edits(layer.id);
         let mut origin = saved.origin;
         if !steps.is_empty() {
-            let unedited = Table::new(&unread.read).unedited(unread.layer.origin);
-            origin = self.origin_as_it_was(&unread.read, unedited)?;
+            let unedited = Table::new(&missing.read).unedited(missing.layer.origin);
+            origin = self.origin_as_it_was(&missing.read, unedited)?;
             for step in steps {
                 let step = self.edit(document, step);
                 origin = self.add_origin(SavedOrigin::Edited { from: origin, step });

@@ -8,7 +8,7 @@ use crate::state::document::{Document, Layer, LayerId};
 use crate::state::filter::{Times, Weighed};
 use crate::state::recipe::MediumRecipe;
 use crate::state::segment::Start;
-use crate::state::sessions::unsaved::{absent, same_start, turned};
+use crate::state::sessions::unsaved::{same_start, turned};
 use crate::state::track::whole_brain::WholeBrain;
 use crate::state::{State, defaults};
 use serde::{Deserialize, Serialize};
@@ -116,7 +116,7 @@ pub struct Base {
     pub(in crate::state) measurements: usize,
     pub(in crate::state) snapshots: usize,
     pub(in crate::state) axes: usize,
-    pub(in crate::state) absent: usize,
+    pub(in crate::state) missing: usize,
 }
 
 impl Base {
@@ -144,7 +144,7 @@ impl Base {
             measurements: document.bundle.measurements.len(),
             snapshots: state.session.snapshots.len(),
             axes: turned(document),
-            absent: absent(document),
+            missing: document.missing_count(),
             ..Self::untouched(state)
         }
     }
@@ -160,7 +160,7 @@ impl Base {
         let weights = in_session.weights.iter().map(|id| LayerId(*id));
         let regions = in_session.regions.iter();
         // Where some of them could not be read the places are those of others.
-        let all_read = document.left_out.is_empty();
+        let all_read = document.missing_parts().next().is_none();
         let regions = regions.filter_map(|at| document.regions.get(*at).filter(|_| all_read));
         Self {
             revision: state.session.revision,
@@ -183,7 +183,7 @@ impl Base {
             measurements: in_session.measurements,
             snapshots: in_session.snapshots,
             axes: in_session.axes,
-            absent: in_session.absent,
+            missing: in_session.missing,
         }
     }
 
@@ -248,7 +248,7 @@ fn same(a: &Region, b: &Region) -> bool {
 /// The layers that a session of the document lists.
 fn listed(document: &Document) -> BTreeSet<LayerId> {
     let here = document.layers.iter().map(|l| l.id);
-    let away = document.absent.iter().map(|a| LayerId(a.layer.id));
+    let away = document.missing_layers().map(|m| LayerId(m.layer.id));
     let awaited = document.awaited.iter().flat_map(|all| all.layers());
     let awaited = awaited.map(|saved| LayerId(saved.id));
     here.chain(away).chain(awaited).collect()
@@ -272,7 +272,7 @@ pub struct InSession {
     measurements: usize,
     snapshots: usize,
     axes: usize,
-    absent: usize,
+    missing: usize,
     /// Parameters are those of the session.
     parameters: bool,
     /// They are known to be others; neither: nothing is known of them.
@@ -304,7 +304,7 @@ impl InSession {
             measurements: base.measurements,
             snapshots: base.snapshots,
             axes: base.axes,
-            absent: base.absent,
+            missing: base.missing,
             parameters: parameters == Some(true) && !base.parameters_differ,
             parameters_differ: parameters == Some(false) || base.parameters_differ,
         }
