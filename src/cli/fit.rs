@@ -8,8 +8,8 @@ use crate::data::words::plural;
 use crate::data::{Mask, Volume};
 use crate::solvers::tensor_fit::FitMap;
 use crate::state::Recipe;
-use crate::state::core::words::mask;
 use crate::state::files::jobs::{SaveMask, SaveVolume};
+use crate::state::tensors::mask_text;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use serde_json::json;
 use std::path::PathBuf;
@@ -141,7 +141,7 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
         fitted.wall_ms / 1e3,
     );
     if let Some(found) = &fitted.mask_report {
-        text += &format!("Brain mask found: {}\n", mask::facts(found));
+        text += &format!("Brain mask found: {}\n", mask_text::facts(found));
     }
     text += &format!(
         "Not positive definite, repaired: {repaired}; without enough signal: {}\n",

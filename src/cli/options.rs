@@ -16,11 +16,11 @@ use crate::data::{Gradients, Mask, TensorFrame, TensorLayout, TensorOrder, Volum
 use crate::io::gradients::NONE_WEIGHTED;
 use crate::io::{self, AffineReading, Reading, Remark, Space};
 use crate::solvers::tensor_fit::{self, MaskReport};
-use crate::state::core::words::mask;
 use crate::state::files::jobs::head::MakeHead;
 use crate::state::files::jobs::open::{Loaded, OpenFile, Opened, OpenedFile};
 use crate::state::recipe::{FitRecipe, Source};
 use crate::state::tensors::jobs::fit::{FitTensors, TensorFit};
+use crate::state::tensors::mask_text;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -179,9 +179,9 @@ impl Fitted {
         let file = self.recipe.mask.as_ref().and_then(|p| p.file_name());
         match (file, self.mask_report) {
             (Some(name), _) => format!("the mask {}", name.to_string_lossy()),
-            (None, Some(_)) => mask::AUTOMATIC.to_owned(),
+            (None, Some(_)) => mask_text::AUTOMATIC.to_owned(),
             (None, None) if self.scan.true_mask.is_some() => "the head's true mask".to_owned(),
-            (None, None) => mask::GIVEN.to_owned(),
+            (None, None) => mask_text::GIVEN.to_owned(),
         }
     }
 }
@@ -285,7 +285,7 @@ pub fn make_folder(folder: &Path) -> Result<io::atomic::OutputFolder, Failure> {
 
 /// Writes to standard error how reliable a mask found from the scan is.
 pub fn about_mask(found: &MaskReport, adjacent: Option<&Path>) {
-    if let Some(doubt) = mask::doubtful(found) {
+    if let Some(doubt) = mask_text::doubtful(found) {
         warning!("{doubt}");
     }
     if let Some(path) = adjacent {

@@ -6,7 +6,7 @@ use super::runner::{Failure, Runner};
 use crate::data::words::plural;
 use crate::data::{Grid, Mask, Shape, Volume, VolumeKind};
 use crate::solvers::region::{Change, Combine, Fill};
-use crate::state::defaults::CATEGORIES;
+use crate::state::core::colours::CATEGORIES;
 use crate::state::files::jobs::SaveMask;
 use crate::state::files::jobs::open::{Loaded, OpenFile, Opened};
 use crate::state::recipe::ShapeSpec;

@@ -15,8 +15,8 @@ use crate::solvers::tractogram::selection::{
 };
 use crate::state::files::jobs::SaveWithValues;
 use crate::state::recipe::RegionSpec;
-use crate::state::streamlines::edits::{self, Choice};
 use crate::state::streamlines::jobs::select::{SelectStreamlines, SelectedStreamlines};
+use crate::state::streamlines::recipe::{self, Choice};
 use serde_json::{Map, Value, json};
 use std::fmt::Write as _;
 use std::path::PathBuf;
@@ -112,7 +112,7 @@ pub struct ImageLimit {
 
 impl ImageLimit {
     fn text(&self) -> String {
-        edits::on_image(&self.file, self.low, self.high, self.counting)
+        recipe::on_image(&self.file, self.low, self.high, self.counting)
     }
 }
 

@@ -4,7 +4,7 @@ use super::draw_list::{ById, CutPlane, GlyphPlace, TensorGlyphs};
 use super::pathways;
 use crate::data::Grid;
 use crate::state::State;
-use crate::state::glyph_look::GlyphPlace as Place;
+use crate::state::core::glyph_look::GlyphPlace as Place;
 use glam::DVec3;
 
 /// For a slice through a point with a normal, or for the 3-D view.

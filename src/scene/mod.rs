@@ -12,8 +12,10 @@ use self::draw_list::{
 };
 use crate::data::appearance::ColourMap;
 use crate::data::{Mask, Role, Shape, Tractogram, Volume};
-use crate::state::defaults::{STALE_OPACITY, role_rgb};
-use crate::state::document::{Content, Display, Document, LayerId, LineColouring};
+use crate::state::core::colours::role_rgb;
+use crate::state::core::display::{Display, LineColouring, STALE_OPACITY};
+use crate::state::core::layer::{Content, LayerId};
+use crate::state::document::Document;
 use crate::state::filter::{WEIGHT, WeightMap};
 use crate::state::{Camera, Pane, State};
 use glam::{DVec2, DVec3};

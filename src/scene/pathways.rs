@@ -7,10 +7,9 @@ use super::draw_list::{
 use super::volumes::planes;
 use crate::data::appearance::ColourMap;
 use crate::data::{Tractogram, Volume, VolumeKind};
-use crate::state::defaults::STALE_OPACITY;
-use crate::state::pathways::PathwayResult;
-use crate::state::pathways::{EXCESS_SHOWN, LIVE_RGB, Shown};
-use crate::state::volume_look::VolumeLook;
+use crate::state::core::display::STALE_OPACITY;
+use crate::state::core::volume_look::VolumeLook;
+use crate::state::pathways::{EXCESS_SHOWN, LIVE_RGB, PathwayResult, Shown};
 use crate::state::{Camera, State, Task};
 
 const OUTLINE_RGB: [u8; 3] = [0xFF, 0xFF, 0xFF];

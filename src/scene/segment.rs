@@ -7,10 +7,10 @@ use super::draw_list::{
 use super::{Size, volumes};
 use crate::data::Volume;
 use crate::data::appearance::ColourMap;
-use crate::state::defaults::STALE_OPACITY;
-use crate::state::document::Layer;
+use crate::state::core::display::STALE_OPACITY;
+use crate::state::core::layer::Layer;
+use crate::state::core::volume_look::VolumeLook;
 use crate::state::segment::LIVE_RGB;
-use crate::state::volume_look::VolumeLook;
 use crate::state::{Camera, Pane, State, SurfaceUpdate, Task};
 
 const CONTOUR_PX: f32 = 2.0;

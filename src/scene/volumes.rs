@@ -5,8 +5,8 @@ use crate::data::{Volume, VolumeKind};
 use crate::scene::draw_list::{
     ById, CutAway, CutFace, CutPlane, Fade, VolumeDraw, VolumeStyle as Drawn,
 };
-use crate::state::document::Layer;
-use crate::state::volume_look::{Cut, VolumeLook, VolumeStyle};
+use crate::state::core::layer::Layer;
+use crate::state::core::volume_look::{Cut, VolumeLook, VolumeStyle};
 use crate::state::{Camera, State};
 use glam::DVec3;
 

@@ -2,87 +2,29 @@
 
 mod extent;
 
-use crate::data::appearance::{ColourMap, Interpolation, LineStyle};
 use crate::data::region::RegionId;
-use crate::data::{
-    DataId, Gradients, Mask, Region, Role, Shape, TensorField, TensorLayout, Tractogram, Volume,
-};
+use crate::data::{DataId, Mask, Region, Role, Shape, TensorField, TensorLayout, Volume};
 use crate::jobs::session::ResultStorage;
-use crate::solvers::curves;
 use crate::solvers::geodesic::Cut;
 pub use crate::solvers::geodesic::Rays;
-use crate::solvers::{density, tensor_fit};
+use crate::solvers::{curves, density, tensor_fit};
+use crate::state::core::display::Display;
+use crate::state::core::layer::{Content, Layer, LayerId, OriginId};
 use crate::state::filter::{Filtering, Weighed};
-use crate::state::origin::{Input, OriginId, Origins};
-use crate::state::pathways::{self, KeptPathway};
+use crate::state::origin::{Input, Origins};
+use crate::state::pathways::{self, KeptPathway, PathwaySettings};
 use crate::state::recipe::{RegionSpec, ShapeSpec};
 use crate::state::segment::{KeptSurface, Segmentation};
 use crate::state::session::CurveParams;
 use crate::state::sessions::saved::{AwaitedLayers, MissingItem};
 use crate::state::streamlines::Bundle;
 use crate::state::tensors::types::{BootstrapInput, FitKey, ResidualCache};
-use crate::state::track::whole_brain::WholeBrain;
-use crate::state::volume_look::VolumeLook;
+use crate::state::track::types::WholeBrain;
 use glam::{DAffine3, DVec3};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-
-/// Names a layer for as long as the document lives.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug, Serialize, Deserialize)]
-pub struct LayerId(pub u64);
-
-#[derive(Clone, Debug)]
-pub enum Content {
-    /// A diffusion scan; without gradients it can only be looked at.
-    Scan {
-        dwi: Volume,
-        gradients: Option<Arc<Gradients>>,
-    },
-    Image(Volume),
-    Mask(Mask),
-    Tractogram(Tractogram),
-}
-
-impl Content {
-    /// The image a scan or image layer shows.
-    pub fn volume(&self) -> Option<&Volume> {
-        match self {
-            Self::Scan { dwi, .. } => Some(dwi),
-            Self::Image(volume) => Some(volume),
-            Self::Mask(_) | Self::Tractogram(_) => None,
-        }
-    }
-
-    /// World bounds, mm; `None` for an empty tractogram.
-    pub fn bounds(&self) -> Option<(DVec3, DVec3)> {
-        match self {
-            Self::Scan { dwi: volume, .. } | Self::Image(volume) => Some(volume.grid.bounds()),
-            Self::Mask(mask) => Some(mask.grid.bounds()),
-            Self::Tractogram(tractogram) => tractogram.bounds(),
-        }
-    }
-}
-
-/// How streamlines are coloured.
-#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
-pub enum LineColouring {
-    Direction,
-    /// Sampled at each point.
-    Fa,
-    /// Whole length, mm.
-    Length,
-    /// Why the end stopped.
-    StopReason,
-    /// Connectivity measure of the whole ray; within the display's window.
-    Measure,
-    /// The same from the seed to each point.
-    MeasureAlong,
-    /// How much of the signal the streamline explains; within the display's window.
-    Weight,
-    Fixed([u8; 3]),
-}
 
 /// What the task Track makes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
@@ -100,54 +42,6 @@ impl Method {
             Self::Rays => "Geodesic rays",
         }
     }
-}
-
-/// How a layer is shown.
-#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
-#[serde(default)]
-pub struct Display {
-    pub visible: bool,
-    /// 0..1.
-    pub opacity: f32,
-    pub window: (f32, f32),
-    pub colour_map: ColourMap,
-    pub interpolation: Interpolation,
-    /// For colour images.
-    pub brightness: f32,
-    /// Hides voxels with FA below this; 0 hides nothing.
-    pub hide_below_fa: f32,
-    /// Which volume of a scan.
-    pub frame: usize,
-    pub line_style: LineStyle,
-    pub line_colouring: LineColouring,
-    /// In the 3-D view; none was asked for yet.
-    pub volume: Option<VolumeLook>,
-}
-
-impl Default for Display {
-    fn default() -> Self {
-        super::defaults::image_display((0.0, 1.0))
-    }
-}
-
-#[derive(Clone, Debug)]
-pub struct Layer {
-    pub id: LayerId,
-    pub name: String,
-    pub content: Content,
-    pub display: Display,
-    /// Where it comes from, in the document's table.
-    pub origin: OriginId,
-    /// The content where the file says, of a layer that was moved.
-    pub unmoved: Option<Content>,
-    /// After a value: `mm²/s`, or empty.
-    pub unit: &'static str,
-    /// Multiplies a value before it is printed (1e3 for diffusivities shown as 10⁻³ mm²/s).
-    pub unit_scale: f32,
-    /// What reading it brought up, one sentence each.
-    pub notes: Vec<String>,
-    /// How the file differs from the one that the session was saved with: a sentence.
-    pub file_change: Option<String>,
 }
 
 /// A finished tensor fit.
@@ -257,11 +151,11 @@ impl Default for Document {
             fit_mask: None,
             method: Method::Streamlines,
             track: curves::Params::defaults(),
-            track_display: super::defaults::line_display(),
+            track_display: crate::state::core::display::line_display(),
             whole_brain: WholeBrain::default(),
-            rays: super::defaults::rays(),
-            ray_display: super::defaults::ray_display(),
-            pathways: super::defaults::pathways(),
+            rays: Rays::defaults(),
+            ray_display: crate::state::core::display::ray_display(),
+            pathways: PathwaySettings::defaults(),
             kept_pathways: Vec::new(),
             segment: Segmentation::default(),
             surfaces: BTreeMap::new(),
@@ -273,30 +167,6 @@ impl Default for Document {
             awaited: None,
             mask_files: Vec::new(),
             next_id: 1,
-        }
-    }
-}
-
-impl Layer {
-    /// One that was made here.
-    pub fn new(
-        id: LayerId,
-        name: String,
-        content: Content,
-        display: Display,
-        origin: OriginId,
-    ) -> Self {
-        Self {
-            id,
-            name,
-            content,
-            display,
-            origin,
-            unmoved: None,
-            unit: "",
-            unit_scale: 1.0,
-            notes: Vec::new(),
-            file_change: None,
         }
     }
 }

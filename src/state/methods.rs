@@ -1,23 +1,22 @@
 //! A paragraph for the methods section of a paper: what was done, with its numbers, and whom to cite.
 
-use super::document::{Content, FitMask, Layer, Method};
+use super::document::FitMask;
 use crate::data::words::counted;
-use crate::data::{Region, Role, Shape};
+use crate::data::{Region, Role};
 use crate::solvers::curves::{Integrator, Interpolation, Match, Seeding};
 use crate::solvers::geodesic::{self, Cut, Directions, Form, Precision, Sharpening};
 use crate::solvers::tensor_fit;
 use crate::solvers::tractogram::selection::SelectionOptions;
 use crate::state::alignment::AlignedBy;
-use crate::state::core::words::{count, fixed};
+use crate::state::core::citations::{Citations, named};
+use crate::state::core::layer::{Content, Layer};
+use crate::state::core::words::count;
+use crate::state::document::Method;
 use crate::state::origin::TensorFit;
 use crate::state::recipe::{MediumRecipe, Source};
 use crate::state::session::CurveParams;
 use crate::state::{Document, Recipe, State, density, filter, pathways, segment};
 use std::fmt::Write as _;
-
-/// What is cited, each once, in the order of its first mention.
-#[derive(Default)]
-pub(in crate::state) struct Citations(Vec<&'static str>);
 
 const TENSOR: &str = "Basser PJ, Mattiello J, LeBihan D (1994). MR diffusion tensor spectroscopy and \
     imaging. Biophysical Journal 66:259–267.";
@@ -43,18 +42,6 @@ const ALIGNMENT: &str = "Studholme C, Hill DLG, Hawkes DJ (1999). An overlap inv
     medical image alignment. Pattern Recognition 32:71–86.";
 const MEASURE: &str = "Astola L, Florack L, ter Haar Romeny B (2007). Measures for pathway analysis in brain \
     white matter using diffusion tensor images. Information Processing in Medical Imaging, LNCS 4584:642–649.";
-
-impl Citations {
-    /// `[2]`.
-    pub(in crate::state) fn cite(&mut self, work: &'static str) -> String {
-        let known = self.0.iter().position(|&w| w == work);
-        let number = known.unwrap_or_else(|| {
-            self.0.push(work);
-            self.0.len() - 1
-        });
-        format!("[{}]", number + 1)
-    }
-}
 
 /// The paragraph, and the works it cites below it; empty for an empty document.
 pub fn methods(state: &State) -> String {
@@ -529,41 +516,5 @@ fn seeds(seeding: Seeding) -> String {
         Seeding::Random { count: n } => counted(n, "random point"),
         Seeding::Grid { spacing_mm } => format!("points {spacing_mm} mm apart"),
         Seeding::PerVoxel { count: n } => format!("{} per voxel", counted(n, "point")),
-    }
-}
-
-/// A place, in the world.
-pub(in crate::state) fn at(place: glam::DVec3) -> String {
-    let [x, y, z] = place.to_array().map(|v| fixed(v, 1));
-    format!("({x}, {y}, {z}) mm")
-}
-
-/// The visible regions of a role: names, and where they are.
-pub(in crate::state) fn named(regions: &[Region], role: Role) -> Option<String> {
-    let one = |region: &Region| {
-        let shape = match &*region.shape {
-            Shape::Sphere { centre, radius_mm } => {
-                format!("sphere of {radius_mm:.1} mm radius at {}", at(*centre))
-            }
-            Shape::Box { centre, half_mm } => format!(
-                "box of {:.1} × {:.1} × {:.1} mm at {}",
-                2.0 * half_mm.x,
-                2.0 * half_mm.y,
-                2.0 * half_mm.z,
-                at(*centre)
-            ),
-            Shape::Mask(mask) => format!("mask of {}", counted(mask.count(), "voxel")),
-        };
-        format!("\"{}\" ({shape})", region.name)
-    };
-    let all: Vec<String> = regions
-        .iter()
-        .filter(|r| r.visible && r.role == role)
-        .map(one)
-        .collect();
-    match all.as_slice() {
-        [] => None,
-        [one] => Some(one.clone()),
-        [rest @ .., last] => Some(format!("{} and {last}", rest.join(", "))),
     }
 }

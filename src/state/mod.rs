@@ -7,14 +7,16 @@
 pub mod action;
 pub mod alignment;
 mod changes;
+pub(in crate::state) mod compact_masks;
 pub mod core;
-pub mod defaults;
 pub mod density;
 pub mod device;
 pub mod document;
+mod edit;
 pub mod files;
 pub mod filter;
-pub mod glyph_look;
+pub mod history;
+pub mod job_end;
 pub mod methods;
 pub mod origin;
 pub mod pathways;
@@ -34,7 +36,6 @@ pub mod tensors;
 pub mod track;
 pub mod update;
 pub mod view;
-pub mod volume_look;
 
 use crate::data::Tractogram;
 use crate::state::tensors::jobs::fit::FIT;
@@ -51,14 +52,17 @@ pub use crate::jobs::{
     PathQuestion, Slot, Values, Visit,
 };
 pub use crate::state::core::camera::Camera;
-pub use crate::state::core::history::History;
+pub use crate::state::history::History;
 pub use crate::state::regions::drawing::Drawing;
 pub use crate::state::regions::jobs::save::{SaveLabels, SaveMasks};
 pub use crate::state::sessions::{SessionAction, UnsavedAction};
 pub use crate::state::streamlines::BundleAction;
-pub use crate::state::track::whole_brain::WholeBrain;
+pub use crate::state::track::types::WholeBrain;
 pub use action::{Action, Effect, Event, Phase, RegionsChange};
-pub use document::{Content, Display, Document, Layer, LayerId, Method, Rays, Tensors};
+pub use core::display::Display;
+pub use core::layer::{Content, Layer, LayerId};
+pub use core::pane::Pane;
+pub use document::{Document, Method, Rays, Tensors};
 pub use filter::FilterAction;
 pub use pathways::{KeptPathway, PathwayAction};
 pub use pictures::{Look, Shot, Turn};
@@ -70,7 +74,7 @@ pub use segment::jobs::{
 pub use session::{CurveResult, Message, OpenBackend, Session, Severity, Standing};
 pub use settings::{Gesture, Mouse, Preferences};
 pub use update::update;
-pub use view::{Convention, Layout, Pane, Slab, Task, Tool, View};
+pub use view::{Convention, Layout, Slab, Task, Tool, View};
 
 /// Everything the window shows.
 #[derive(Clone, Debug)]

@@ -10,17 +10,14 @@ use crate::io::Reading;
 use crate::solvers::tensor_fit::{self, FitMap};
 use crate::solvers::tractogram::selection::Edit;
 use crate::state::alignment::AlignedBy;
-use crate::state::document::{DensityMap, Document, FitMask, Layer, LayerId, Made};
+use crate::state::core::layer::{Layer, LayerId, OriginId};
+use crate::state::document::{DensityMap, Document, FitMask, Made};
 use crate::state::filter::{FitInputs, MapOf, Weighed, WeightFit};
 use crate::state::recipe::{Recipe, Source};
 use crate::state::segment::Segmented;
 use glam::DAffine3;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
-
-/// Names an origin in the table that a document shares with its undo steps and snapshots; 0: unknown.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug, Default)]
-pub struct OriginId(usize);
 
 /// An image of the built-in head.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -4,18 +4,17 @@ use crate::data::axis_change::AxisChange;
 use crate::data::{Role, TensorLayout};
 use crate::io::{AffineReading, Reading, quoted};
 use crate::parameters::{arguments, arguments_of};
-use crate::solvers::curves;
-use crate::solvers::density;
 pub use crate::solvers::geodesic::MediumRecipe;
 use crate::solvers::geodesic::{self, Rays};
 use crate::solvers::tensor_fit::{self, FitMap};
 use crate::solvers::tractogram::selection::SelectionOptions;
-use crate::state::filter;
+use crate::solvers::{curves, density};
+use crate::state::core::pane::Pane;
+use crate::state::core::words::quoted_path;
 use crate::state::pictures::Look;
 pub use crate::state::regions::recipe::{ShapeError, ShapeSpec};
 pub(in crate::state) use crate::state::streamlines;
-use crate::state::view::Pane;
-use crate::state::{pathways, segment};
+use crate::state::{filter, pathways, segment};
 use glam::{DAffine3, DVec3};
 use serde::{Deserialize, Serialize};
 use std::fmt::Write as _;
@@ -155,10 +154,6 @@ impl Recipe {
     }
 }
 
-pub(in crate::state) fn path(p: &Path) -> String {
-    quoted(&p.to_string_lossy())
-}
-
 impl Source {
     /// Without the turn of its gradients, and that.
     pub fn untouched(&self) -> (&Self, Option<AxisChange>) {
@@ -198,14 +193,19 @@ impl Source {
     pub(in crate::state) fn arguments(&self) -> String {
         match self {
             Self::Phantom { seed } => format!("phantom:{seed}"),
-            Self::Tensors { file, layout } => format!("{}{layout}", path(file)),
+            Self::Tensors { file, layout } => format!("{}{layout}", quoted_path(file)),
             Self::Turned { of, turn } => format!("{} --turn={turn}", of.arguments()),
             Self::File { dwi, gradients } => match gradients.as_slice() {
-                [b] => format!("{} --gradients {}", path(dwi), path(b)),
+                [b] => format!("{} --gradients {}", quoted_path(dwi), quoted_path(b)),
                 [bval, bvec] => {
-                    format!("{} --bval {} --bvec {}", path(dwi), path(bval), path(bvec))
+                    format!(
+                        "{} --bval {} --bvec {}",
+                        quoted_path(dwi),
+                        quoted_path(bval),
+                        quoted_path(bvec)
+                    )
                 }
-                _ => path(dwi),
+                _ => quoted_path(dwi),
             },
         }
     }
@@ -215,7 +215,7 @@ impl FitRecipe {
     pub(in crate::state) fn arguments(&self) -> String {
         let mut text = self.source.arguments();
         if let Some(mask) = &self.mask {
-            let _ = write!(text, " --mask {}", path(mask));
+            let _ = write!(text, " --mask {}", quoted_path(mask));
         }
         match self.source {
             // For tensors in a file, only the smallest eigenvalue has an effect.
@@ -271,7 +271,7 @@ pub fn density_arguments(
 ) -> String {
     let mut text = String::new();
     if let Some(template) = template {
-        text += &format!(" --template {}", path(template));
+        text += &format!(" --template {}", quoted_path(template));
     }
     let edge_mm = voxel_mm;
     text += &arguments(&density::Voxels { edge_mm });
@@ -295,7 +295,11 @@ fn moved_command(of: &Recipe, by: DAffine3, out: &Path) -> String {
         // Nothing on a disk is moved.
         of => return of.command(),
     };
-    format!("arcuate convert {} {}{told}{affine}", path(file), path(out))
+    format!(
+        "arcuate convert {} {}{told}{affine}",
+        quoted_path(file),
+        quoted_path(out)
+    )
 }
 
 /// Without the file that the map is written to; streamlines that are in no file are made first.
@@ -314,11 +318,11 @@ fn density_command(
 /// The file of streamlines as commands take it, and the command that makes it where they are in none.
 pub(in crate::state) fn streamlines(of: &Recipe) -> (Option<String>, String) {
     match of {
-        Recipe::File(file) => (None, path(file)),
-        Recipe::FileAs { file, told } => (None, format!("{}{told}", path(file))),
+        Recipe::File(file) => (None, quoted_path(file)),
+        Recipe::FileAs { file, told } => (None, format!("{}{told}", quoted_path(file))),
         of => {
             let file = Path::new("tracks.trx");
-            (Some(of.command_to(file)), path(file))
+            (Some(of.command_to(file)), quoted_path(file))
         }
     }
 }
@@ -332,7 +336,7 @@ pub fn picture(session: &Path, pane: Option<Pane>, look: &Look, at: DVec3) -> St
         Some(Pane::Sagittal) => "sagittal",
         Some(Pane::Scene) => "3d",
     };
-    let mut text = format!("arcuate render {} --view {view}", path(session));
+    let mut text = format!("arcuate render {} --view {view}", quoted_path(session));
     let _ = write!(text, " --at {},{},{}", at.x, at.y, at.z);
     match look.size_px {
         Some([x, y]) => text += &format!(" --size {x}x{y}"),
@@ -351,7 +355,7 @@ pub fn picture(session: &Path, pane: Option<Pane>, look: &Look, at: DVec3) -> St
 
 /// The command that makes all results of a session again.
 pub fn replay(session: &Path) -> String {
-    format!("arcuate replay {}", path(session))
+    format!("arcuate replay {}", quoted_path(session))
 }
 
 impl Recipe {
@@ -395,7 +399,7 @@ impl Recipe {
 
     /// The same, with the file that curves are written to.
     pub fn command_to(&self, out: &Path) -> String {
-        let to_out = || format!(" --out {}", path(out));
+        let to_out = || format!(" --out {}", quoted_path(out));
         match self {
             Self::Segment(made) => made.command(out),
             Self::Commit(made) => made.command(out),
@@ -403,9 +407,9 @@ impl Recipe {
             Self::NoCommand { .. } => format!("# {}", self.no_command().unwrap_or_default()),
             Self::Edited { of, steps } => match self.no_command() {
                 Some(sentence) => format!("# {sentence}"),
-                None => crate::state::streamlines::edits::selected(of, steps, out),
+                None => crate::state::streamlines::recipe::selected(of, steps, out),
             },
-            Self::Scan(Source::File { dwi, .. }) => format!("arcuate info {}", path(dwi)),
+            Self::Scan(Source::File { dwi, .. }) => format!("arcuate info {}", quoted_path(dwi)),
             Self::Scan(source @ Source::Turned { .. }) => {
                 format!("arcuate gradients turn {} --out mended", source.arguments())
             }
@@ -413,8 +417,8 @@ impl Recipe {
                 format!("arcuate info {}", source.arguments())
             }
             Self::Scan(Source::Phantom { seed }) => Self::Phantom { seed: *seed }.command(),
-            Self::File(file) => format!("arcuate info {}", path(file)),
-            Self::FileAs { file, told } => format!("arcuate info {}{told}", path(file)),
+            Self::File(file) => format!("arcuate info {}", quoted_path(file)),
+            Self::FileAs { file, told } => format!("arcuate info {}{told}", quoted_path(file)),
             Self::Moved { of, by } => moved_command(of, *by, out),
             Self::Phantom { seed } => format!("arcuate phantom --seed {seed} --out head"),
             Self::BrainMask(source) => {

@@ -6,17 +6,16 @@ use crate::solvers::density::On;
 use crate::solvers::geodesic::Cut;
 use crate::solvers::tensor_fit::FitMap;
 use crate::solvers::tractogram::selection::{Edit, SelectionOptions, SelectionRules};
-use crate::state::document::{Content, DensityMap, FitMask, Layer, LayerId, Made, Unfiled};
+use crate::state::core::layer::{Content, Layer, LayerId, OriginId};
+use crate::state::document::{DensityMap, FitMask, Made, Unfiled};
 use crate::state::filter::recipe::CommitRecipe;
 use crate::state::filter::{FitInputs, MapOf, WeightFit};
-use crate::state::origin::{
-    Describe, FoundMask, Input, MapOfFit, Origin, OriginId, PhantomPart, TensorFit,
-};
+use crate::state::origin::{Describe, FoundMask, Input, MapOfFit, Origin, PhantomPart, TensorFit};
 use crate::state::recipe::{FitRecipe, RegionSpec, ShapeSpec};
 use crate::state::segment::recipe::{ScriptInputs, SegmentRecipe, SegmentScript};
 use crate::state::segment::{Segmented, SpeedInputs, Start};
 use crate::state::session::{CurveKey, CurveParams};
-use crate::state::streamlines::edits::{Choice, on_image};
+use crate::state::streamlines::recipe::{Choice, on_image};
 use crate::state::streamlines::{Column, StreamlineRules};
 use crate::state::{CurveResult, Document, Recipe};
 use std::path::{Path, PathBuf};

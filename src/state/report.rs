@@ -1,10 +1,11 @@
 //! The state in machine-readable form: into pictures, traces and bug reports.
 
-use super::document::{Content, Document, Layer};
-use super::session::Severity;
-use super::update::{filter_recipe, pathway_recipe, segment_recipe};
-use super::{Action, State, Task};
+use super::document::Document;
 use crate::data::{Region, Shape};
+use crate::state::core::layer::{Content, Layer};
+use crate::state::session::Severity;
+use crate::state::update::{filter_recipe, pathway_recipe, segment_recipe};
+use crate::state::{Action, State, Task};
 use serde_json::{Value, json};
 
 pub use crate::io::DISCLAIMER;

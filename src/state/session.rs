@@ -8,11 +8,12 @@ use crate::jobs::{AnyJob, BackendKind, DeviceFailure, Folder, JobHandle, Slot};
 use crate::solvers::geodesic::{self, Cut, RayMetric};
 use crate::solvers::{curves, gradient_check, tensor_check};
 use crate::state::alignment::PendingTransform;
-use crate::state::document::LayerId;
-use crate::state::files::paths::Paths;
+use crate::state::core::layer::LayerId;
+use crate::state::files::types::{Paths, RecentExports};
+use crate::state::job_end::FailedJob;
 use crate::state::pictures::Turning;
 use crate::state::recipe::MediumRecipe;
-use crate::state::regions::making::{Labels, Making};
+use crate::state::regions::types::{Labels, Making};
 use crate::state::sampling::Sample;
 use crate::state::sessions::Saving;
 use crate::state::settings::Preferences;
@@ -22,8 +23,7 @@ use crate::state::tensors::types::FitKey;
 use crate::state::view::Task;
 use crate::state::{Document, Recipe, filter, pathways, segment};
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -210,28 +210,6 @@ pub struct Recent {
     pub window: Option<(f32, f32)>,
 }
 
-/// Where files were saved last, and as what: the next of the same document go there, too.
-#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
-pub struct RecentExports {
-    #[serde(skip)]
-    pub folder: Option<PathBuf>,
-    /// Whole names of the last files, by what they were.
-    pub last: BTreeMap<String, String>,
-}
-
-impl RecentExports {
-    pub const TRACKS: &str = "tracks";
-    pub const LAYER: &str = "layer";
-    pub const REGION: &str = "region";
-    pub const PICTURE: &str = "picture";
-
-    pub fn remember(&mut self, what: &str, path: &Path) {
-        self.folder = path.parent().map(Path::to_owned);
-        let name = path.file_name().unwrap_or_default().to_string_lossy();
-        self.last.insert(what.to_owned(), name.into_owned());
-    }
-}
-
 /// The guide's last note.
 const GUIDE_ENDS: &str =
     "Guide finished. Everything you made stays and can be undone. Press ? for tools and keys";
@@ -316,6 +294,8 @@ pub struct Session {
     pub cards: Option<Result<Arc<[String]>, String>>,
     pub stranded: DeviceFallback,
     pub jobs: Vec<JobHandle>,
+    /// Jobs that ended without an output since the features last followed.
+    pub failed_jobs: Vec<FailedJob>,
     pub snapshots: Vec<Arc<Snapshot>>,
     pub comparing: Option<Comparing>,
     /// Pictures of a whole turn.
@@ -402,6 +382,7 @@ impl Session {
             cards: None,
             stranded: DeviceFallback::default(),
             jobs: Vec::new(),
+            failed_jobs: Vec::new(),
             turning: None,
             snapshots: Vec::new(),
             comparing: None,

@@ -1,10 +1,9 @@
 //! What a user sets once for all documents; it outlives the window.
 
-use super::defaults;
 use super::document::Rays;
-use super::view::Convention;
 use crate::parameters;
 use crate::solvers::curves::{self, Seeding, SeedingParts};
+use crate::state::view::Convention;
 use serde::{Deserialize, Serialize};
 
 /// What the mouse does on slices, as in the program a user comes from.
@@ -148,7 +147,7 @@ impl Preferences {
 
     /// Steps and lengths are those of streamlines; rays cross low FA and turn as they must.
     pub fn rays(&self) -> Rays {
-        let mut rays = defaults::rays();
+        let mut rays = Rays::defaults();
         let walk = &mut rays.params.walk;
         walk.step_mm = self.paths.step_mm;
         walk.min_length_mm = self.paths.length_mm.0;

@@ -1,8 +1,9 @@
 //! Where the user looks: task, layout, crosshair, planes and camera.
 
-use super::glyph_look::GlyphLook;
 use crate::data::Role;
 use crate::solvers::curves::StopReason;
+use crate::state::core::glyph_look::GlyphLook;
+use crate::state::core::pane::Pane;
 use crate::state::streamlines::{Drawer, TableView};
 use crate::state::{Camera, Drawing};
 use glam::{DVec2, DVec3};
@@ -39,37 +40,6 @@ impl Task {
             Self::Pathways => "Pathways",
             Self::Segment => "Segment",
             Self::Filter => "Filter",
-        }
-    }
-}
-
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Hash, Serialize, Deserialize)]
-pub enum Pane {
-    Axial,
-    Sagittal,
-    Coronal,
-    Scene,
-}
-
-impl Pane {
-    pub const ALL: [Self; 4] = [Self::Axial, Self::Sagittal, Self::Coronal, Self::Scene];
-
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Axial => "Axial",
-            Self::Sagittal => "Sagittal",
-            Self::Coronal => "Coronal",
-            Self::Scene => "3-D",
-        }
-    }
-
-    /// The world axis a slice view looks along; `None` for the 3-D view.
-    pub fn normal_axis(self) -> Option<usize> {
-        match self {
-            Self::Sagittal => Some(0),
-            Self::Coronal => Some(1),
-            Self::Axial => Some(2),
-            Self::Scene => None,
         }
     }
 }

@@ -7,10 +7,11 @@ use super::widgets::focus::{self, focused_by_hand};
 use super::{Memory, forms, leaving, regions, top_bar};
 use crate::data::Shape;
 use crate::solvers::level_set::Sphere;
+use crate::state::regions::region_radius_mm;
+use crate::state::segment::SPHERE_MM;
 use crate::state::{
     Action, BundleAction, Camera, Convention, Display, Drawing, FilterAction, Pane, PathwayAction,
     Phase, RegionsChange, SegmentAction, SessionAction, Slot, State, Task, Tool, UnsavedAction,
-    defaults,
 };
 use egui::{Event, Key, Modifiers, Ui};
 use glam::{DAffine3, DVec3};
@@ -320,14 +321,14 @@ fn place_here(state: &State) -> Option<Action> {
         let sphere = Sphere {
             add,
             centre: state.view.crosshair,
-            radius_mm: defaults::SPHERE_MM,
+            radius_mm: SPHERE_MM,
         };
         return Some(Action::Segment(SegmentAction::Sphere(sphere)));
     }
     let Tool::Place { role, cube } = state.view.tool else {
         return None;
     };
-    let (centre, radius_mm) = (state.view.crosshair, defaults::region_radius_mm(role));
+    let (centre, radius_mm) = (state.view.crosshair, region_radius_mm(role));
     let shape = match cube {
         true => Shape::Box {
             centre,

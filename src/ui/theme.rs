@@ -3,7 +3,7 @@
 //! Colours and sizes come from here only. Contrast of every text pair is at least 4.5.
 
 use crate::data::Region;
-pub use crate::state::defaults::role_rgb;
+pub use crate::state::core::colours::role_rgb;
 use egui::epaint::Shadow;
 use egui::style::{Selection, WidgetVisuals, Widgets};
 use egui::{
@@ -106,7 +106,8 @@ pub const DEC: [Color32; 3] = [rgb(0xFF5C55), rgb(0x5FD068), rgb(0x6E9BFF)];
 /// At least 4.5 : 1 on white.
 pub const DEC_ON_WHITE: [Color32; 3] = [rgb(0xC62F28), rgb(0x1B7F35), rgb(0x2F5FD0)];
 
-pub use crate::state::defaults::{CATEGORIES, CATEGORY_NAMES};
+pub use crate::state::core::colours::CATEGORIES;
+pub use crate::state::core::colours::CATEGORY_NAMES;
 
 /// Text on the primary button.
 pub const ON_FILL: Color32 = Color32::WHITE;

@@ -154,7 +154,7 @@ fn planted_ranks() {
         ),
         (
             "src/state/track/update.rs",
-            "use crate::state::update::edit;",
+            "use crate::state::update::update;",
             1,
         ),
     ];

@@ -8,12 +8,17 @@ use arcuate::solvers::geodesic::Cut;
 use arcuate::solvers::tensor_fit;
 use arcuate::solvers::tractogram::selection::{Edit, Runs};
 use arcuate::state::alignment::AlignedBy;
+use arcuate::state::core::display;
+use arcuate::state::core::layer::OriginId;
 use arcuate::state::document::{FitMask, Made};
-use arcuate::state::origin::{
-    Computed, Describe, Origin, OriginId, Origins, PhantomPart, TensorFit,
-};
+use arcuate::state::origin::Computed;
+use arcuate::state::origin::Describe;
+use arcuate::state::origin::Origin;
+use arcuate::state::origin::Origins;
+use arcuate::state::origin::PhantomPart;
+use arcuate::state::origin::TensorFit;
 use arcuate::state::session::CurveParams;
-use arcuate::state::{Action, Content, Layer, LayerId, Recipe, Source, State, defaults, update};
+use arcuate::state::{Action, Content, Layer, LayerId, Recipe, Source, State, update};
 use glam::{DAffine3, DVec3};
 use libtest_mimic::Trial;
 use std::path::Path;
@@ -166,7 +171,7 @@ fn with_mask() -> (State, LayerId, LayerId) {
     let origins = Origins::default();
     let origin = origins.add(Origin::file("/data/roi.nii.gz"));
     let content = Content::Mask(mask.clone());
-    let roi = add("roi", content, defaults::mask_display(), origin);
+    let roi = add("roi", content, display::mask_display(), origin);
     let region = Region {
         id: arcuate::data::region::RegionId(1),
         name: "Inside".to_owned(),
@@ -183,7 +188,7 @@ fn with_mask() -> (State, LayerId, LayerId) {
         cut: Cut::All,
     });
     let content = Content::Tractogram(Tractogram::empty());
-    let tracks = add("Tracks", content, defaults::line_display(), origin);
+    let tracks = add("Tracks", content, display::line_display(), origin);
     state.document.origins = origins;
     (state, roi, tracks)
 }

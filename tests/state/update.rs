@@ -31,7 +31,7 @@ use arcuate::jobs::session::SessionRequest;
 use arcuate::jobs::{AnyJob, Job, Jobs, Outcome, Slot};
 use arcuate::solvers::tensor_fit::Method;
 use arcuate::state::Event;
-use arcuate::state::document::Content;
+use arcuate::state::core::layer::Content;
 use arcuate::state::files::jobs::SaveTractogram;
 use arcuate::state::files::jobs::open::Loaded;
 use arcuate::state::files::jobs::open::OpenFile;

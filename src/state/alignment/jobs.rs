@@ -10,7 +10,7 @@ use crate::jobs::{
 use crate::solvers::Error;
 use crate::solvers::alignment::{self, Params};
 use crate::solvers::tractogram::selection;
-use crate::state::update::ended;
+use crate::state::job_end::ended;
 use crate::state::{Effect, State};
 use glam::DAffine3;
 use std::path::PathBuf;

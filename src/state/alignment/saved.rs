@@ -3,7 +3,7 @@
 use crate::data::Tractogram;
 use crate::state::Document;
 use crate::state::alignment::AlignedBy;
-use crate::state::document::{Content, LayerId};
+use crate::state::core::layer::{Content, LayerId};
 use glam::DAffine3;
 
 /// Puts a layer where it was moved; an error is a sentence. `there`: its streamlines at that place, where whoever read

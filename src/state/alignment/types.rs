@@ -2,8 +2,8 @@
 
 use crate::data::Mask;
 use crate::parameters::{Kind, Limits, Number, Param, Parameters, Unit};
+use crate::state::core::layer::{Content, LayerId};
 use crate::state::core::words::{fixed, with_unit};
-use crate::state::document::{Content, LayerId};
 use crate::state::origin::Origin;
 use crate::state::{Document, Phase, State};
 use glam::{DAffine3, DMat3, DQuat, DVec3, EulerRot};

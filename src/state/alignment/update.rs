@@ -7,10 +7,10 @@ use crate::state::alignment::jobs::{
     ALIGN, AffineRead, AlignImages, Aligned, Fixed, MOVE_STREAMLINES, MoveStreamlines, ReadAffine,
 };
 use crate::state::alignment::{AlignedBy, PendingTransform};
+use crate::state::core::layer::{Content, LayerId};
 use crate::state::core::words::THIN;
-use crate::state::document::{Content, LayerId};
+use crate::state::edit::edit;
 use crate::state::session::Severity;
-use crate::state::update::edit;
 use crate::state::{Document, Effect, Layer, State, tensors};
 use glam::DAffine3;
 use std::path::PathBuf;

@@ -1,10 +1,10 @@
 //! Numbers in sentences, and sentences about results that are empty.
 
-pub mod mask;
-
 pub use crate::data::words::{THIN, count, counted, grouped, plural};
 
-use crate::solvers::curves::{Match, Output, Params, SeedOutcome, StopReason};
+use crate::io::quoted;
+use crate::solvers::curves::{Match, Output, Params, SeedOutcome, Starts, StopReason};
+use std::path::Path;
 
 /// `1 streamline`, `81 920 streamlines`.
 pub fn streamlines(n: u64) -> String {
@@ -151,7 +151,7 @@ pub fn none_started(output: &Output, min_fa: Option<f64>, mask: &str) -> Option<
 
 fn why_no_start(output: &Output, min_fa: Option<f64>, mask: &str) -> String {
     match (&output.starts, min_fa) {
-        (Some(starts), _) => mask::no_start(starts, mask),
+        (Some(starts), _) => no_start(starts, mask),
         (None, Some(fa)) => format!(
             "the seeds lie outside {mask} or where FA is below {}",
             fixed(fa, 2)
@@ -232,4 +232,42 @@ fn most_frequent_end(output: &Output) -> String {
         StopReason::Leap => "leapt over voxels",
     };
     format!("; {} {did}", with_unit(&share, "%"))
+}
+
+/// A path as an argument of a command line.
+pub(in crate::state) fn quoted_path(path: &Path) -> String {
+    quoted(&path.to_string_lossy())
+}
+
+/// Why seeds do not start: `the seeds lie outside the automatic mask`.
+pub fn no_start(starts: &Starts, mask: &str) -> String {
+    let fa = starts
+        .min_fa
+        .map_or("no direction stands out".to_owned(), |fa| {
+            format!("FA is below {}", fixed(fa, 2))
+        });
+    let reasons = [
+        (starts.outside_volume, "outside the volume".to_owned()),
+        (starts.outside_mask, format!("outside {mask}")),
+        (
+            starts.outside_regions,
+            "outside the mask regions".to_owned(),
+        ),
+        (starts.low_fa, format!("where {fa}")),
+    ];
+    let all: u64 = reasons.iter().map(|(n, _)| n).sum();
+    let some: Vec<&(u64, String)> = reasons.iter().filter(|(n, _)| *n > 0).collect();
+    match some[..] {
+        [] => "no tensor there has a metric".to_owned(),
+        [_] if all == starts.low_fa => format!("{fa} there"),
+        [(_, place)] => format!("the seeds lie {place}"),
+        _ => {
+            let share = |n: u64| with_unit(&fixed(100.0 * n as f64 / all as f64, 0), "%");
+            let each: Vec<String> = some
+                .iter()
+                .map(|(n, place)| format!("{} {place}", share(*n)))
+                .collect();
+            format!("the seeds lie {}", each.join(", "))
+        }
+    }
 }

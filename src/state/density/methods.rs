@@ -3,7 +3,7 @@
 use crate::data::words::counted;
 use crate::solvers::density::{Measure, On};
 use crate::state::Document;
-use crate::state::methods::Citations;
+use crate::state::core::citations::Citations;
 use std::fmt::Write as _;
 
 const VISITS: &str = "Behrens TEJ, Woolrich MW, Jenkinson M, et al. (2003). Characterization and propagation of \

@@ -4,14 +4,16 @@ use crate::data::appearance::ColourMap;
 use crate::data::words::counted;
 use crate::solvers::curves::Seeding;
 use crate::solvers::density::{Measure, On, Params};
+use crate::state::core::display::{self, Display};
+use crate::state::core::layer::{Content, Layer, LayerId};
 use crate::state::core::words::THIN;
 use crate::state::density::jobs::{MapDensity, Mapped};
 use crate::state::density::{Value, Wanted, words};
-use crate::state::document::{Content, DensityMap, Display, Layer, LayerId};
+use crate::state::document::DensityMap;
+use crate::state::edit::edit;
 use crate::state::session::{CurveParams, Severity};
 use crate::state::track::kept;
-use crate::state::update::edit;
-use crate::state::{Document, Effect, State, defaults};
+use crate::state::{Document, Effect, State};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -165,8 +167,8 @@ pub fn done(state: &mut State, mapped: Mapped) {
 fn display(volume: &crate::data::Volume, params: &Params) -> Display {
     if params.by_direction {
         return Display {
-            opacity: defaults::LABEL_OPACITY,
-            ..defaults::image_display((0.0, 1.0))
+            opacity: display::LABEL_OPACITY,
+            ..display::image_display((0.0, 1.0))
         };
     }
     let high = volume.percentiles(0, 0.01, 0.99).1;
@@ -178,6 +180,6 @@ fn display(volume: &crate::data::Volume, params: &Params) -> Display {
         colour_map: ColourMap::Magma,
         interpolation: crate::data::appearance::Interpolation::Nearest,
         opacity: 0.8,
-        ..defaults::image_display((low.min(0.5 * high), high.max(low)))
+        ..display::image_display((low.min(0.5 * high), high.max(low)))
     }
 }

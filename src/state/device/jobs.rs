@@ -2,7 +2,7 @@
 
 use crate::compute::{BackendKind, Control, cuda, kernels};
 use crate::jobs::{BackendOpened, Delivery, Job, JobError, PartialSender, Receive, Slot, Worker};
-use crate::state::update::ended;
+use crate::state::job_end::ended;
 use crate::state::{Effect, State, device};
 use std::sync::Arc;
 

@@ -1,6 +1,7 @@
 //! Where in the world a document is.
 
-use super::{Content, Document};
+use super::Document;
+use crate::state::core::layer::Content;
 use glam::DVec3;
 
 impl Document {

@@ -2,6 +2,7 @@
 
 pub mod head;
 pub mod open;
+mod paths;
 
 use crate::compute::{Control, memory};
 use crate::data::{Mask, Shape, Surface, Tractogram, Volume};
@@ -13,7 +14,7 @@ use crate::jobs::{
 };
 use crate::solvers::tractogram::selection;
 use crate::state::files::update;
-use crate::state::update::ended;
+use crate::state::job_end::ended;
 use crate::state::{Effect, State};
 use std::fmt::Debug;
 use std::path::{Path, PathBuf};

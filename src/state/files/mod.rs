@@ -2,5 +2,5 @@
 
 pub mod jobs;
 pub(in crate::state) mod opening;
-pub mod paths;
+pub mod types;
 pub mod update;

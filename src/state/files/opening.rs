@@ -3,13 +3,14 @@
 use crate::data::{AffineSource, Gradients, Mask, Volume};
 use crate::jobs::{Folder, Slot};
 use crate::solvers::tensor_fit;
+use crate::state::core::display::{self, Display};
+use crate::state::core::layer::{Content, Layer, LayerId};
 use crate::state::core::words::counted;
-use crate::state::document::{Content, Display, Layer, LayerId};
+use crate::state::edit::edit;
 use crate::state::files::jobs::open::{Loaded, OpenFile, OpenedFile};
 use crate::state::origin::{Origin, PhantomPart};
 use crate::state::session::{MaskBeside, Recent, RecentKind, Severity};
-use crate::state::update::edit;
-use crate::state::{Camera, Document, Effect, State, defaults, tensors};
+use crate::state::{Camera, Document, Effect, State, tensors};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -168,7 +169,7 @@ pub fn opened(state: &mut State, file: OpenedFile, effects: &mut Vec<Effect>) {
         crate::state::sessions::update::untouched(state);
     } else if lines_alone && state.document.lines_alone().is_none() {
         // The head around the streamlines.
-        crate::state::update::frame_all(state);
+        crate::state::edit::frame_all(state);
     }
     remember(state, path, kind, summary, effects);
     tensors::update::fit(state, effects);
@@ -364,9 +365,9 @@ pub fn remember_window(state: &mut State, layer: LayerId, effects: &mut Vec<Effe
 fn show_first(state: &mut State) {
     state.session.exports.folder = None;
     let (low, high) = state.document.bounds();
-    crate::state::update::look_at_middle(state, (low, high));
+    crate::state::edit::look_at_middle(state, (low, high));
     state.view.camera = Camera::framing(low, high);
-    crate::state::update::frame_all(state);
+    crate::state::edit::frame_all(state);
 }
 
 /// Adds a layer on top as one step, with what else belongs to it. A scan that is opened again, with
@@ -398,17 +399,17 @@ fn add(state: &mut State, new: New, then: impl FnOnce(&mut Document, LayerId)) {
                 .and_then(|r| r.window)
                 .filter(|(low, high)| low < high);
             let default_value = || volume.percentiles(0, 0.01, 0.99);
-            let display = defaults::image_display(known.unwrap_or_else(default_value));
+            let display = display::image_display(known.unwrap_or_else(default_value));
             match volume.labels.is_some() && !state.document.is_empty() {
                 true => Display {
-                    opacity: defaults::LABEL_OPACITY,
+                    opacity: display::LABEL_OPACITY,
                     ..display
                 },
                 false => display,
             }
         }
-        Content::Mask(_) if ground.is_none() => defaults::mask_alone(),
-        Content::Mask(_) => defaults::mask_display(),
+        Content::Mask(_) if ground.is_none() => display::mask_alone(),
+        Content::Mask(_) => display::mask_display(),
         Content::Tractogram(_) => state.document.track_display.clone(),
     };
     edit(state, "Open", false, |document| {
@@ -449,8 +450,8 @@ fn add(state: &mut State, new: New, then: impl FnOnce(&mut Document, LayerId)) {
         document.layers.insert(at, Arc::new(layer));
         // Whichever was opened first: masks hide no image, unless somebody wants them to.
         for mask in document.layers.iter_mut().filter(|_| first) {
-            if mask.display == defaults::mask_alone() {
-                Arc::make_mut(mask).display = defaults::mask_display();
+            if mask.display == display::mask_alone() {
+                Arc::make_mut(mask).display = display::mask_display();
             }
         }
         then(document, id);

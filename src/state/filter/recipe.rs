@@ -3,9 +3,10 @@
 use crate::parameters::arguments;
 use crate::solvers::commit::Params;
 use crate::solvers::commit::model::Intra;
+use crate::state::core::words::quoted_path;
 use crate::state::filter::Times;
 use crate::state::recipe;
-pub(in crate::state) use crate::state::recipe::{Recipe, Source, path};
+pub(in crate::state) use crate::state::recipe::{Recipe, Source};
 use serde::{Deserialize, Serialize};
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
@@ -45,10 +46,10 @@ impl CommitRecipe {
         let made: String = made.map(|made| format!("{made} && ")).unwrap_or_default();
         let mut text = format!("{made}arcuate commit {tracks} {}", self.scan.arguments());
         if let Some(mask) = &self.mask {
-            let _ = write!(text, " --mask {}", path(mask));
+            let _ = write!(text, " --mask {}", quoted_path(mask));
         }
         if let Some(peaks) = &self.peaks {
-            let _ = write!(text, " --peaks {}", path(peaks));
+            let _ = write!(text, " --peaks {}", quoted_path(peaks));
         }
         text += &self.of_params();
         if self.least > 0.0 {
@@ -58,7 +59,7 @@ impl CommitRecipe {
         if self.least > f32::MIN_POSITIVE {
             let _ = write!(text, " --threshold {}", self.least);
         }
-        text + &format!(" --out {}", path(out))
+        text + &format!(" --out {}", quoted_path(out))
     }
 
     /// The parameters, with what their table does not hold.
@@ -75,7 +76,7 @@ impl CommitRecipe {
                 let _ = write!(text, " --pulse {} --between {}", t.pulse_ms, t.between_ms);
             }
             Times::Scheme { path: file, .. } => {
-                let _ = write!(text, " --scheme {}", path(file));
+                let _ = write!(text, " --scheme {}", quoted_path(file));
             }
         }
         text

@@ -11,8 +11,9 @@ use crate::solvers::commit::Params;
 use crate::solvers::commit::solver::{Curve, Ended};
 use crate::solvers::tensor_fit;
 use crate::state::action::Phase;
-use crate::state::document::{Content, LayerId};
+use crate::state::core::layer::{Content, LayerId};
 use crate::state::files::jobs::{SaveValues, SaveVolume, SaveWithValues};
+use crate::state::files::types::RecentExports;
 use crate::state::filter::jobs::{
     CommitFit, EstimateFit, Excluded, FIT_WEIGHTS, FitEstimate, FitWeights, ReadScheme, Scheme,
     StartFrom,
@@ -22,13 +23,14 @@ use crate::state::filter::{
     FilterAction, FilterFile, FitInputs, FitPurpose, Running, Shown, Times, VirtualLesionResult,
     WEIGHT, WeightMap, WeightsKey,
 };
-use crate::state::session::{RecentExports, Severity, TourStep};
+use crate::state::session::{Severity, TourStep};
 use crate::state::streamlines::lines_of;
 use crate::state::streamlines::update::keep_marked;
 use crate::state::{Document, Effect, State, Task, pathways};
 use std::path::PathBuf;
 
-pub(in crate::state) use crate::state::update::{edit, exported};
+pub(in crate::state) use crate::state::edit::edit;
+pub(in crate::state) use crate::state::files::opening::exported;
 
 const NONE_YET: &str = "There are no weights yet: run the fit first";
 

@@ -14,8 +14,8 @@ use crate::jobs::{
 };
 use crate::state::core::live::Detail;
 use crate::state::files::jobs::{WriteFile, save_shape, saved};
+use crate::state::job_end::ended;
 use crate::state::pathways::{HoverKey, PathAtVoxel, PathQuery, PathwayResult};
-use crate::state::update::ended;
 use crate::state::{Effect, State};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;

@@ -3,7 +3,7 @@
 use crate::data::Role;
 use crate::solvers::eikonal::LocalSolver;
 use crate::solvers::metric::Cost;
-use crate::state::methods::{Citations, named};
+use crate::state::core::citations::{Citations, named};
 use crate::state::pathways::{PathwayKey, PathwayResult};
 use crate::state::{State, Task};
 use std::fmt::Write as _;

@@ -4,7 +4,8 @@ use crate::data::Role;
 use crate::io::quoted;
 use crate::parameters::arguments;
 use crate::solvers::pathway::{Params, Width};
-use crate::state::recipe::{FitRecipe, RegionSpec, path};
+use crate::state::core::words::quoted_path;
+use crate::state::recipe::{FitRecipe, RegionSpec};
 use std::path::Path;
 
 /// `arcuate cost` for these regions.
@@ -30,5 +31,5 @@ pub fn command(
     text += &arguments(params);
     text += &arguments(&params.metric);
     text += &arguments(&Width { epsilon });
-    text + &format!(" --out {}", path(out))
+    text + &format!(" --out {}", quoted_path(out))
 }

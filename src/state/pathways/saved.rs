@@ -2,7 +2,7 @@
 
 use crate::jobs::session::ReadSession;
 use crate::state::Document;
-use crate::state::document::LayerId;
+use crate::state::core::layer::LayerId;
 use crate::state::pathways::{AmongPairs, KeptPathway, PathwaySettings};
 use crate::state::regions::saved::{SessionPart, add_missing, region};
 use crate::state::sessions::saved::write::Lists;

@@ -3,17 +3,15 @@
 use crate::data::appearance::Transfer;
 use crate::data::{DataId, Region, Role, keyed};
 use crate::jobs::JobHandle;
-use crate::solvers::pathway::{Params, Path};
+use crate::solvers::pathway::{DEFAULT_EPSILON, Params, Path};
 use crate::state::Phase;
+use crate::state::core::layer::{LayerId, OriginId};
 use crate::state::core::live::{Live, LiveKey};
+use crate::state::core::volume_look::Cut;
 use crate::state::core::words::{counted, fixed, with_unit};
-use crate::state::defaults::CATEGORIES;
-use crate::state::document::{Document, LayerId};
-use crate::state::origin::OriginId;
+use crate::state::files::types::RecentExports;
 use crate::state::pathways::jobs::{Compared, KnownPairs, PATHWAY, PreparedCosts};
 use crate::state::pathways::result::{CostliestStretch, PathAtVoxel, PathwayResult};
-use crate::state::session::RecentExports;
-use crate::state::volume_look::Cut;
 use glam::DVec3;
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
@@ -76,6 +74,23 @@ pub struct PathwaySettings {
 }
 
 impl PathwaySettings {
+    pub fn defaults() -> Self {
+        Self {
+            params: Params::defaults(),
+            epsilon: DEFAULT_EPSILON,
+            shown: Shown::Total,
+            opacity: 0.75,
+            range: EXCESS_SHOWN,
+            greys: true,
+            outline: true,
+            contours: None,
+            surface: false,
+            cloud: true,
+            transfer: Transfer::cost(),
+            cut: Cut::Nothing,
+        }
+    }
+
     pub const EPSILON: std::ops::RangeInclusive<f64> = 0.0..=1.0;
     /// Limits of the share that is the last colour.
     pub const RANGE: std::ops::RangeInclusive<f32> = 0.01..=1.9;
@@ -90,7 +105,7 @@ impl PathwaySettings {
 
     /// With numbers that make sense, whatever a file says.
     pub fn sound(self) -> Self {
-        let default_value = crate::state::defaults::pathways();
+        let default_value = PathwaySettings::defaults();
         Self {
             params: self.params.sanitized(),
             epsilon: match Self::EPSILON.contains(&self.epsilon) {
@@ -371,49 +386,6 @@ pub enum Standing {
     Coarse,
     Updating,
     OutOfDate,
-}
-
-impl Document {
-    /// The regions that take part in pathways.
-    pub fn pathway_regions(&self) -> Vec<Region> {
-        let these = self.regions.iter().filter(|r| Params::takes_part(r.role));
-        these.map(|r| (**r).clone()).collect()
-    }
-
-    /// The pathway of the document as it is; `None` without tensors or one of the ends.
-    pub fn wanted_pathway(&self) -> Option<PathwayKey> {
-        let there = |role| self.regions.iter().any(|r| r.role == role);
-        let tensors = self.tensors.as_ref()?;
-        (there(Role::Seed) && there(Role::Target)).then(|| PathwayKey {
-            field: tensors.field.id(),
-            regions: self.pathway_regions(),
-            params: self.pathways.params,
-        })
-    }
-
-    /// A name for a kept pathway: this one, or with a number where another has it.
-    pub fn pathway_name(&self, base: &str, of: Option<LayerId>) -> String {
-        let others = || self.kept_pathways.iter().filter(|k| Some(k.id) != of);
-        let taken = |name: &String| others().any(|k| k.name == *name);
-        let numbered = (2..).map(|n| format!("{base} {n}"));
-        let mut names = std::iter::once(base.to_owned()).chain(numbered);
-        names.find(|name| !taken(name)).unwrap_or_default()
-    }
-
-    /// The colour of the next one that is kept.
-    pub fn next_pathway_colour(&self) -> [u8; 3] {
-        let used = |c: &&[u8; 3]| {
-            self.kept_pathways
-                .iter()
-                .filter(|k| k.colour == **c)
-                .count()
-        };
-        CATEGORIES
-            .iter()
-            .min_by_key(used)
-            .copied()
-            .unwrap_or(CATEGORIES[0])
-    }
 }
 
 /// ε_h in percent, as it is told: in tenths, and no less, so that a set of this width is joined.

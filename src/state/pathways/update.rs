@@ -7,11 +7,12 @@ mod kept;
 use crate::data::region::RegionId;
 use crate::data::{DataId, Mask, Role, Shape};
 use crate::jobs::Values;
+use crate::state::core::glyph_look::{GlyphLook, GlyphPlace};
+use crate::state::core::layer::LayerId;
 use crate::state::core::live::{Live, Order, Pace};
 use crate::state::core::words::{fixed, took, with_unit};
-use crate::state::document::{LayerId, Unfiled};
+use crate::state::document::Unfiled;
 use crate::state::files::jobs::{SaveTractogram, SaveVolume};
-use crate::state::glyph_look::{GlyphLook, GlyphPlace};
 use crate::state::pathways::jobs::SavePathway;
 use crate::state::pathways::jobs::region::MakePathwayRegion;
 pub use crate::state::pathways::update::compare::{compared, not_compared};
@@ -29,7 +30,8 @@ use glam::DVec3;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-pub(in crate::state) use crate::state::update::{edit, exported};
+pub(in crate::state) use crate::state::edit::edit;
+pub(in crate::state) use crate::state::files::opening::exported;
 
 /// Changes the controls.
 pub fn set(state: &mut State, settings: PathwaySettings, phase: Phase) {

@@ -134,7 +134,7 @@ fn change(
     let before = before.as_ref().unwrap_or(&state.document);
     state.history.record(before, label, live);
     state.session.status = told.unwrap_or_default();
-    crate::state::update::changed(state);
+    crate::state::edit::changed(state);
     state.session.drawn = Some(id);
     state.session.selected_region = Some(id);
     state.session.selected_layer = None;

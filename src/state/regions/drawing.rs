@@ -3,7 +3,7 @@
 use crate::data::region::RegionId;
 use crate::data::{Grid, Region, Role, Shape};
 use crate::solvers::region::{DEFAULT_MOST_ML, DEFAULT_TOLERANCE};
-use crate::state::document::{Content, Layer};
+use crate::state::core::layer::{Content, Layer, grid_of};
 use crate::state::{Document, State, Tool};
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
@@ -88,14 +88,6 @@ pub fn canvas(document: &Document) -> Option<&Arc<Layer>> {
     };
     let shown = |l: &&Arc<Layer>| l.display.visible && l.content.volume().is_some();
     images().find(shown).or_else(|| images().next())
-}
-
-pub fn grid_of(layer: &Layer) -> Option<&Arc<Grid>> {
-    match &layer.content {
-        Content::Scan { dwi: volume, .. } | Content::Image(volume) => Some(&volume.grid),
-        Content::Mask(mask) => Some(mask.frame()),
-        Content::Tractogram(_) => None,
-    }
 }
 
 /// Images that regions are made from by their values.

@@ -4,14 +4,14 @@ use crate::data::region::RegionId;
 use crate::data::{DataId, Mask, Region, Role, Shape, VolumeKind};
 use crate::solvers::region::{Combine, LabelCount};
 use crate::state::action::Phase;
+use crate::state::core::colours::CATEGORIES;
+use crate::state::core::layer::{LayerId, grid_of};
 use crate::state::core::words::count;
-use crate::state::defaults::CATEGORIES;
-use crate::state::document::LayerId;
 use crate::state::regions::draw::wanted_role;
-use crate::state::regions::drawing::{canvas, drawn, grid_of};
+use crate::state::regions::drawing::{canvas, drawn};
 use crate::state::regions::jobs::labels::{CountLabels, LabelCounts, MakeLabelRegions};
 use crate::state::regions::jobs::make::{MadeRegion, MakeRegion, REGION, RegionOperation};
-use crate::state::regions::making::{Labels, Making, Source, region_name};
+use crate::state::regions::types::{Labels, Making, Source, region_name};
 use crate::state::{Document, Effect, State, Tool, regions, track};
 use std::sync::Arc;
 
@@ -200,7 +200,7 @@ pub fn made(state: &mut State, serial: u64, made: MadeRegion, effects: &mut Vec<
         }
         None => add(state, &making.source, shape),
     };
-    crate::state::update::changed(state);
+    crate::state::edit::changed(state);
     state.session.selected_region = Some(id);
     state.session.selected_layer = None;
     if state.view.tool.draws() {
@@ -293,7 +293,7 @@ pub fn labelled(
     let names: Vec<String> = masks.iter().map(|(n, _)| region_name(&layer, *n)).collect();
     state.history.close();
     let mut last = None;
-    crate::state::update::edit(state, "Regions from labels", false, |document| {
+    crate::state::edit::edit(state, "Regions from labels", false, |document| {
         for (i, ((number, mask), name)) in masks.into_iter().zip(names).enumerate() {
             let id = RegionId(document.fresh_id());
             last = Some(id);

@@ -6,8 +6,8 @@ use crate::data::region::RegionId;
 use crate::data::{Region, Shape};
 use crate::jobs::session::ReadSession;
 use crate::state::Document;
+use crate::state::core::layer::{Content as DocumentContent, LayerId};
 use crate::state::core::words::{counted, some_of};
-use crate::state::document::{Content as DocumentContent, LayerId};
 use crate::state::sessions::saved::write::Lists;
 use crate::state::sessions::saved::{
     MissingItem, SavedDocument, SavedPathway, SavedRegion, SavedSegmentation, SavedShape,

@@ -3,14 +3,14 @@
 use crate::data::region::RegionId;
 use crate::data::{Region, Role, Shape};
 use crate::state::action::Phase;
+use crate::state::core::colours::role_rgb;
+use crate::state::core::layer::{Content, LayerId, grid_of};
 use crate::state::core::words::count;
-use crate::state::defaults::role_rgb;
-use crate::state::document::{Content, LayerId};
-use crate::state::regions::drawing::{canvas, grid_of};
+use crate::state::edit::edit;
+use crate::state::regions::drawing::canvas;
 use crate::state::regions::jobs::SaveRegion;
 use crate::state::regions::jobs::save::{SaveLabels, SaveMasks};
 use crate::state::session::{Severity, TourStep};
-use crate::state::update::edit;
 use crate::state::{Effect, RegionsChange, State, Task, Tool, track};
 use std::collections::BTreeSet;
 use std::path::PathBuf;

@@ -1,8 +1,8 @@
 //! Values of an image that a hand passes over while P is held.
 
 use crate::data::Volume;
+use crate::state::core::layer::LayerId;
 use crate::state::core::words::{significant, with_unit};
-use crate::state::document::LayerId;
 use glam::DVec3;
 use std::collections::BTreeSet;
 

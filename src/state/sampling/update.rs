@@ -3,12 +3,11 @@
 use crate::data::VolumeKind;
 use crate::data::appearance::Transfer;
 use crate::data::words::counted;
-use crate::state::pathways::PathwayResult;
-use crate::state::pathways::{self, PathwaySettings};
+use crate::state::core::volume_look::{VolumeLook, VolumeStyle};
+use crate::state::edit::edit;
+use crate::state::pathways::{self, PathwayResult, PathwaySettings};
 use crate::state::sampling::{Sample, SampleAction, Sampled};
 use crate::state::session::Severity;
-use crate::state::update::edit;
-use crate::state::volume_look::{VolumeLook, VolumeStyle};
 use crate::state::{Display, Effect, Layer, Phase, State, Task, segment};
 
 /// Half the width of the range that is made opaque, in standard deviations.

@@ -2,7 +2,7 @@
 
 use crate::parameters::widened;
 use crate::solvers::level_set::Params;
-use crate::state::changes::Fields;
+use crate::state::core::changes::Fields;
 use crate::state::core::words::{counted, fixed, with_unit};
 use crate::state::segment::jobs::PlacedSphere;
 use crate::state::segment::{Segmentation, frame_of};

@@ -23,8 +23,8 @@ use crate::solvers::level_set::{
     agreement, measures, surface,
 };
 use crate::state::files::jobs::{WriteFile, saved};
+use crate::state::job_end::ended;
 use crate::state::pathways::PathwayResult;
-use crate::state::update::ended;
 use crate::state::{Effect, State, segment};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;

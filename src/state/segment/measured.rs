@@ -1,7 +1,7 @@
 //! What distances from the surface are of: streamlines and pathways as they are drawn, and what is left out.
 
+use crate::state::core::layer::Content;
 use crate::state::core::words::count;
-use crate::state::document::Content;
 use crate::state::segment::jobs::ProximityTarget;
 use crate::state::{State, Task};
 

@@ -3,7 +3,7 @@
 use crate::data::words::agreed;
 use crate::data::words::counted;
 use crate::solvers::level_set::{Measures, Mode, Params, ScriptEvent};
-use crate::state::methods::{Citations, at};
+use crate::state::core::citations::{Citations, at};
 use crate::state::segment::{Segmented, Start};
 use crate::state::{State, Task};
 use std::fmt::Write as _;

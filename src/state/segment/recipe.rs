@@ -3,7 +3,8 @@
 use crate::io::quoted;
 use crate::parameters::arguments;
 use crate::solvers::level_set::{Mode, Params, RunHistory, Sphere};
-use crate::state::recipe::{ShapeSpec, path};
+use crate::state::core::words::quoted_path;
+use crate::state::recipe::ShapeSpec;
 use glam::DVec3;
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
@@ -87,8 +88,8 @@ impl SegmentRecipe {
         if let Some(file) = &self.file {
             return format!(
                 "arcuate segment --script {} --out {}",
-                path(file),
-                path(out)
+                quoted_path(file),
+                quoted_path(out)
             );
         }
         match self.no_command() {
@@ -96,7 +97,7 @@ impl SegmentRecipe {
             None => format!(
                 "arcuate segment {} --out {}",
                 self.script.arguments(),
-                path(out)
+                quoted_path(out)
             ),
         }
     }
@@ -115,12 +116,12 @@ impl SegmentScript {
     }
 
     fn arguments(&self) -> String {
-        let mut text = path(&self.image);
+        let mut text = quoted_path(&self.image);
         if self.volume > 0 {
             text += &format!(" --volume {}", self.volume);
         }
         if let Some(mask) = &self.mask {
-            text += &format!(" --mask {}", path(mask));
+            text += &format!(" --mask {}", quoted_path(mask));
         }
         if let Some((low, high)) = self.threshold {
             text += &format!(" --threshold {low}..{high}");
@@ -139,7 +140,7 @@ impl SegmentScript {
         // Lefohn's form has neither.
         let heeds = self.run.params.mode == Mode::Scaled;
         if let Some(layer) = self.layer.as_ref().filter(|_| heeds) {
-            text += &format!(" --layer {}", path(layer));
+            text += &format!(" --layer {}", quoted_path(layer));
         }
         let painted = [("grow-here", &self.grow_here), ("not-here", &self.not_here)];
         for (option, specs) in painted.into_iter().filter(|_| heeds) {

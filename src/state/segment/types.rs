@@ -1,11 +1,11 @@
 //! Segmentation: what the surface begins with and what steers it; what happens meanwhile.
 
+use crate::data::Mask;
 use crate::data::region::RegionId;
-use crate::data::{DataId, Mask, Role, Shape, Volume, VolumeKind, keyed};
+use crate::data::{Role, Shape, Volume, VolumeKind, keyed};
 pub use crate::solvers::level_set::RangeDoubt;
 use crate::solvers::level_set::{Ended, Measures, Params, Probe, RunHistory, Sphere};
-use crate::state::document::{Content, Document, Layer, LayerId};
-use crate::state::filter::WeightMap;
+use crate::state::core::layer::{Layer, LayerId};
 use crate::state::origin::Input;
 use crate::state::sampling::Sample;
 use crate::state::segment::jobs::{
@@ -42,14 +42,29 @@ pub struct SegmentSettings {
 
 impl Default for SegmentSettings {
     fn default() -> Self {
-        crate::state::defaults::segment()
+        Self::defaults()
     }
 }
 
 impl SegmentSettings {
+    /// Nothing is looked for yet; leaks pause what runs.
+    pub fn defaults() -> Self {
+        Self {
+            params: Params::defaults_for(0.5, 0.1),
+            told: false,
+            watched: true,
+            pace: None,
+            speed_opacity: 0.0,
+            curve: false,
+            dims: false,
+            fade_mm: None,
+            shown: true,
+        }
+    }
+
     /// With numbers that make sense, whatever a file says.
     pub fn sound(self) -> Self {
-        let default_value = crate::state::defaults::segment();
+        let default_value = Self::defaults();
         let opacity = self.speed_opacity;
         Self {
             params: match self.params.check() {
@@ -345,75 +360,6 @@ pub fn scalar(layer: &Layer) -> Option<&Volume> {
     (volume.kind == VolumeKind::Scalar && volume.labels.is_none()).then_some(volume)
 }
 
-impl Document {
-    /// The image that is segmented: the chosen one, else the topmost visible one, else the topmost that was opened.
-    /// A map that a fit gives is the default only where no other image is open.
-    pub fn segmented_image(&self) -> Option<(&Arc<Layer>, &Volume)> {
-        fn of(l: &Arc<Layer>) -> Option<(&Arc<Layer>, &Volume)> {
-            Some((l, scalar(l)?))
-        }
-        let fitted = |l: &Layer| self.origin(l).fit_map().is_some();
-        let layers = || self.layers.iter().rev().filter(|l| !self.is_error(l));
-        let images = || layers().filter(|l| !self.is_of_weights(l));
-        let mut opened = images().filter(|l| matches!(l.content, Content::Image(_)) && !fitted(l));
-        let chosen = self.segment.image.and_then(|id| self.layer(id));
-        let opened = opened.find_map(of);
-        let shown = || {
-            let mut seen = images().filter(|l| l.display.visible);
-            seen.find_map(|l| of(l).filter(|_| opened.is_none() || !fitted(l)))
-        };
-        chosen
-            .and_then(of)
-            .or_else(shown)
-            .or(opened)
-            .or_else(|| images().find_map(of))
-            .or_else(|| layers().find_map(of))
-    }
-
-    /// Whether a layer is a map of the fit of weights; files of other programs by their names.
-    fn is_of_weights(&self, layer: &Layer) -> bool {
-        let name = layer.name.to_lowercase();
-        let named = ["compartment_ic", "compartment_ec", "compartment_iso"];
-        let own = self.map_of(layer.id).is_some();
-        own || named.iter().any(|word| name.contains(word))
-    }
-
-    /// Whether a layer says how far a fit is off, or how much worse another one is; files of other programs by their
-    /// names.
-    fn is_error(&self, layer: &Layer) -> bool {
-        let map = self.map_of(layer.id).map(|of| &of.map);
-        let name = layer.name.to_lowercase();
-        let named = ["rmse", "residual", "fit error", "chi2"];
-        let off = matches!(map, Some(WeightMap::Error | WeightMap::Worse(_)));
-        off || named.iter().any(|word| name.contains(word))
-    }
-
-    /// The parameters of the surface; a speed whose layer is gone has none.
-    pub fn surface_params(&self) -> Params {
-        let segment = &self.segment;
-        let layer = segment.layer.and_then(|id| self.layer(id));
-        let mut params = segment.settings.params.clone();
-        params.layer = params
-            .layer
-            .filter(|_| layer.is_some_and(|l| scalar(l).is_some()));
-        params
-    }
-
-    /// The mask that is compared with, of the image's grid or another.
-    pub fn reference_mask(&self) -> Option<&Mask> {
-        match &self.layer(self.segment.reference?)?.content {
-            Content::Mask(mask) => Some(mask),
-            _ => None,
-        }
-    }
-
-    pub fn segmented_of(&self, mask: DataId) -> Option<&Arc<Segmented>> {
-        let same = |l: &&Arc<Layer>| matches!(&l.content, Content::Mask(m) if m.id() == mask);
-        let layer = self.layers.iter().find(same)?;
-        self.segmented(layer.id)
-    }
-}
-
 impl State {
     /// All that was sampled of what is looked for.
     pub fn segment_sample(&self) -> Option<&Arc<Sample>> {
@@ -525,3 +471,6 @@ impl State {
         Some((live, live.mask.as_ref()?))
     }
 }
+
+/// The radius of a sphere that a click places, mm.
+pub const SPHERE_MM: f64 = 4.0;

@@ -7,7 +7,8 @@ use crate::data::region::RegionId;
 use crate::data::words::counted;
 use crate::data::{DataId, Mask};
 use crate::solvers::level_set::{Ended, LayerSpeed, Probe, Sphere};
-use crate::state::document::{Content, LayerId};
+use crate::state::core::layer::{Content, LayerId};
+use crate::state::files::types::RecentExports;
 use crate::state::sampling::Sample;
 use crate::state::segment::jobs::{
     CountVoxels, InitialSurface, MaskSource, ProbeSample, RunCheckpoint, RunControl, RunRequest,
@@ -17,11 +18,12 @@ pub use crate::state::segment::update::keep::{now, recipe};
 use crate::state::segment::{
     SegmentAction, SegmentRuntime, SegmentSettings, Start, frame_of, scalar,
 };
-use crate::state::session::RecentExports;
 use crate::state::{Camera, Document, Effect, Phase, State, SurfaceUpdate, Task, pathways, track};
 use std::sync::Arc;
 
-pub(in crate::state) use crate::state::update::{edit, exported, layers};
+pub(in crate::state) use crate::state::edit::edit;
+pub(in crate::state) use crate::state::files::opening::exported;
+pub(in crate::state) use crate::state::update::layers;
 
 const NONE_YET: &str = "There is no surface yet: press A, then click in what you look for";
 /// Steps of the button that steps.

@@ -2,8 +2,8 @@
 
 use crate::jobs::session::{SessionOutput, SessionRequest};
 use crate::jobs::{Delivery, Receive};
+use crate::state::job_end::ended;
 use crate::state::sessions::update;
-use crate::state::update::ended;
 use crate::state::{Effect, State};
 
 impl Receive<State> for SessionRequest {

@@ -37,15 +37,16 @@ use crate::solvers::geodesic::{self, Cut};
 use crate::solvers::level_set::{Measures, RunHistory, Sphere};
 use crate::solvers::pathway;
 use crate::solvers::tensor_fit;
-use crate::state::document::{Display, Method};
+use crate::state::core::display::Display;
+use crate::state::document::Method;
 use crate::state::filter::{Filtering, FitStatistics, VirtualLesion};
-use crate::state::pathways::{self, AmongPairs};
+use crate::state::pathways::{self, AmongPairs, PathwaySettings};
 use crate::state::recipe::MediumRecipe;
 use crate::state::segment::SegmentSettings;
 use crate::state::segment::jobs::LeakNotice;
 use crate::state::sessions::unsaved::InSession;
 use crate::state::streamlines::Bundle;
-use crate::state::track::whole_brain::WholeBrain;
+use crate::state::track::types::WholeBrain;
 use crate::state::view::View;
 use glam::DVec3;
 use serde::{Deserialize, Serialize};
@@ -111,7 +112,7 @@ pub struct SavedDocument {
     pub rays: geodesic::Params,
     pub cut: Cut,
     pub ray_display: Display,
-    #[serde(default = "crate::state::defaults::pathways")]
+    #[serde(default = "PathwaySettings::defaults")]
     pub pathways: pathways::PathwaySettings,
     #[serde(default)]
     pub kept_pathways: Vec<SavedPathway>,

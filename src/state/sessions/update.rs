@@ -10,8 +10,9 @@ use crate::jobs::session::{
     Standing,
 };
 use crate::solvers::tensor_fit::FitMap;
+use crate::state::core::layer::{Layer, LayerId};
 use crate::state::core::words::{counted, some_of};
-use crate::state::document::{Layer, LayerId};
+use crate::state::edit::edit;
 use crate::state::files::opening;
 use crate::state::origin::{Origin, Origins};
 use crate::state::session::{Message, RecentKind, Severity, Topic};
@@ -19,7 +20,6 @@ use crate::state::sessions::saved::{self, AwaitedLayers, SavedLayer};
 use crate::state::sessions::unsaved::{Base, InFiles, summed};
 use crate::state::sessions::{Changed, Opening, SessionAction, UnsavedAction};
 use crate::state::streamlines::StreamlineRuntime;
-use crate::state::update::edit;
 use crate::state::{Document, Effect, State, View, tensors};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -535,7 +535,7 @@ fn was_loaded(state: &mut State, restored: RestoredLayers, effects: &mut Vec<Eff
         saving.seen = Some(read.sha256.clone());
     }
     if recovered || moved || missing || !notes.is_empty() {
-        crate::state::update::changed(state);
+        crate::state::edit::changed(state);
     }
     state.session.status = if recovered {
         if !whole {

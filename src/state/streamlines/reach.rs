@@ -3,7 +3,8 @@
 use crate::data::{DataId, Tractogram, Volume, VolumeKind};
 use crate::solvers::tensor_fit::FitMap;
 use crate::state::State;
-use crate::state::document::{Content, Document, Layer, LayerId};
+use crate::state::core::layer::{Content, Layer, LayerId};
+use crate::state::document::Document;
 use crate::state::filter::WEIGHT;
 use crate::state::streamlines::{Column, ManualSelection, Origin, SameArc, StreamlineSelection};
 use std::sync::Arc;

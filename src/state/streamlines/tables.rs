@@ -1,7 +1,8 @@
 //! What is asked of streamlines and comes as a table, and the command that asks the same.
 
+use crate::state::core::words::quoted_path;
 use crate::state::recipe;
-pub(in crate::state) use crate::state::recipe::{Recipe, path};
+pub(in crate::state) use crate::state::recipe::Recipe;
 use crate::state::streamlines::Drawer;
 use serde::{Deserialize, Serialize};
 use std::path::Path;
@@ -64,7 +65,7 @@ impl TableRecipe {
         let options = &self.options;
         commands.push(format!(
             "arcuate {verb} {tracks}{input} {}{options}",
-            path(out)
+            quoted_path(out)
         ));
         commands.join(" && ")
     }

@@ -9,12 +9,12 @@ mod save;
 pub(in crate::state) mod select_manually;
 
 use crate::state::action::Phase;
+use crate::state::edit::edit;
 pub use crate::state::streamlines::update::asked::{asked, sifted};
 pub use crate::state::streamlines::update::edits::keep_marked;
 pub use crate::state::streamlines::update::follow::follow;
 pub(in crate::state) use crate::state::streamlines::update::follow::{regions, rules};
 use crate::state::streamlines::{Bundle, BundleAction};
-use crate::state::update::edit;
 use crate::state::{Effect, State};
 
 pub fn act(state: &mut State, action: BundleAction, effects: &mut Vec<Effect>) {

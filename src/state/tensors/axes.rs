@@ -3,10 +3,10 @@
 use crate::data::axis_change::AxisChange;
 use crate::data::{DataId, Volume};
 use crate::solvers::gradient_check;
-use crate::state::document::Content;
+use crate::state::core::layer::Content;
+use crate::state::edit::edit;
 use crate::state::session::Severity;
 use crate::state::tensors::jobs::CheckGradients;
-use crate::state::update::edit;
 use crate::state::{Effect, State, tensors};
 use std::sync::Arc;
 

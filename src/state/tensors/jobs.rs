@@ -6,8 +6,8 @@ use crate::compute::Control;
 use crate::data::{DataId, TensorField, Volume};
 use crate::jobs::{Delivery, Job, JobError, PartialSender, Receive, Slot, Worker};
 use crate::solvers::{gradient_check, tensor_check};
+use crate::state::job_end::ended;
 use crate::state::tensors::{self, axes};
-use crate::state::update::ended;
 use crate::state::{Effect, State};
 use std::sync::Arc;
 

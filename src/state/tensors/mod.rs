@@ -2,6 +2,7 @@
 
 pub(in crate::state) mod axes;
 pub mod jobs;
+pub mod mask_text;
 pub(in crate::state) mod orders;
 pub mod types;
 pub(in crate::state) mod update;

@@ -2,10 +2,10 @@
 
 use crate::data::{DataId, TensorLayout};
 use crate::solvers::tensor_check;
-use crate::state::document::{Content, LayerId};
+use crate::state::core::layer::{Content, LayerId};
+use crate::state::edit::edit;
 use crate::state::origin::Origin;
 use crate::state::tensors::jobs::CompareTensors;
-use crate::state::update::edit;
 use crate::state::{Effect, Reading, State, tensors};
 use std::sync::Arc;
 

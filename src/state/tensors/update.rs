@@ -5,15 +5,18 @@ use crate::data::gradients::volume_numbers;
 use crate::data::words::counted;
 use crate::data::{Mask, Volume};
 use crate::solvers::tensor_fit::{self, FitMap};
-use crate::state::core::words::{THIN, mask};
-use crate::state::document::{Content, Display, Layer, LayerId, Tensors};
+use crate::state::core::display::{self, Display};
+use crate::state::core::layer::{Content, Layer, LayerId};
+use crate::state::core::words::THIN;
+use crate::state::document::Tensors;
 use crate::state::origin::{FoundMask, MapOfFit, Origin, TensorFit};
 use crate::state::recipes::fit_mask;
 use crate::state::session::Severity;
 use crate::state::sessions::{self, saved};
 use crate::state::tensors::jobs::fit::{FIT, FitTensors};
+use crate::state::tensors::mask_text;
 use crate::state::tensors::types::{FitKey, ResidualCache};
-use crate::state::{Camera, Document, Effect, State, defaults, snapshots};
+use crate::state::{Camera, Document, Effect, State, snapshots};
 use std::sync::Arc;
 
 /// The label of the layer that marks voxels whose tensor was repaired.
@@ -125,7 +128,7 @@ pub fn fitted(state: &mut State, result: &Fitted) -> bool {
         state.session.selected_layer = state.document.layer_named("DEC").map(|l| l.id);
         let (low, high) = state.document.framed();
         state.view.camera = Camera::framing(low, high);
-        crate::state::update::look_at_middle(state, (low, high));
+        crate::state::edit::look_at_middle(state, (low, high));
     }
     let fitted = state.document.tensors.as_ref().map_or(0, |t| t.fitted);
     let given = result.fit.s0.is_none();
@@ -139,7 +142,7 @@ pub fn fitted(state: &mut State, result: &Fitted) -> bool {
         counted(fitted, "voxel"),
         result.wall_ms / 1e3
     ));
-    if let Some(doubt) = result.mask_found.as_ref().and_then(mask::doubt) {
+    if let Some(doubt) = result.mask_found.as_ref().and_then(mask_text::doubt) {
         let text = format!("{doubt}. Look at it, or fit within a mask file");
         state.session.notify(Severity::Warning, text);
     }
@@ -188,8 +191,8 @@ fn put_all(document: &mut Document, result: &Fitted, ids: u64, first: bool) {
     let shown_as = |name: FitMap, volume: &Volume| {
         let map = Some(name);
         Display {
-            brightness: defaults::brightness(map),
-            ..defaults::image_display(defaults::window(volume, 0, map))
+            brightness: display::brightness(map),
+            ..display::image_display(display::window(volume, 0, map))
         }
     };
     let hidden = |display: Display| Display {
@@ -204,7 +207,7 @@ fn put_all(document: &mut Document, result: &Fitted, ids: u64, first: bool) {
     let found = key.mask.is_none();
     let brain = FoundMask { scan };
     let content = || Content::Mask(mask.clone());
-    put.layer(found, "Brain mask", content, defaults::mask_display, brain);
+    put.layer(found, "Brain mask", content, display::mask_display, brain);
     for (of, name, volume) in [
         (FitMap::Md, "MD", &maps.md),
         (FitMap::Ad, "AD", &maps.ad),
@@ -219,7 +222,7 @@ fn put_all(document: &mut Document, result: &Fitted, ids: u64, first: bool) {
     let display = || Display {
         opacity: 0.8,
         colour_map: ColourMap::Mask,
-        ..defaults::mask_display()
+        ..display::mask_display()
     };
     let marked = map(FitMap::Repaired);
     put.layer(repaired > 0, REPAIRED, content, display, marked);

@@ -4,7 +4,7 @@ use crate::solvers::curves::{DeflectionParts, Params, SeedingParts};
 use crate::solvers::geodesic::{Cut, DirectionParts, SharpeningParts};
 use crate::solvers::tensor_fit::Method as Fit;
 use crate::state::Document;
-use crate::state::changes::Fields;
+use crate::state::core::changes::Fields;
 use crate::state::core::words::{measure, significant};
 
 pub fn changed(before: &Document, after: &Document) -> Vec<String> {

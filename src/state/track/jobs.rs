@@ -8,7 +8,7 @@ pub mod streamlines;
 
 use crate::compute::BackendKind;
 use crate::jobs::{Delivery, Outcome, Receive, Slot, Unfinished};
-use crate::state::update::ended;
+use crate::state::job_end::ended;
 use crate::state::{Effect, State, track};
 
 /// Streamlines or rays of the regions.

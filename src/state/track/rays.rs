@@ -5,11 +5,11 @@ use crate::solvers::curves::Seeding;
 use crate::solvers::geodesic::{Cut, RayMetric};
 use crate::state::action::Phase;
 use crate::state::document::{Rays, Tensors};
+use crate::state::edit::edit;
 use crate::state::recipe::MediumRecipe;
 use crate::state::session::{CurveKey, CurveParams, CutKey, RayResult, measure_range};
 use crate::state::track::jobs::cut::CutRays;
 use crate::state::track::jobs::shoot::{RayOutput, ShootRays};
-use crate::state::update::edit;
 use crate::state::{Effect, Recipe, State, track};
 use std::sync::Arc;
 

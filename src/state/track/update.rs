@@ -4,10 +4,11 @@ use crate::data::words::counted;
 use crate::data::{Region, Role};
 use crate::solvers::curves::{self, Seeding};
 use crate::solvers::geodesic::Cut;
-use crate::state::core::words::{mask, none_started, took};
+use crate::state::core::words::{none_started, took};
 use crate::state::document::{Method, Unfiled};
 use crate::state::recipes::{curves_recipe, fit_of, fit_recipe};
 use crate::state::session::{CurveKey, CurveParams, CurveResult};
+use crate::state::tensors::mask_text;
 use crate::state::tensors::types::BootstrapInput;
 use crate::state::track::jobs::LIVE;
 use crate::state::track::jobs::streamlines::TrackStreamlines;
@@ -125,7 +126,7 @@ pub fn taken_in(
     };
     // A task that does not show the curves has no status about them.
     if state.view.task.shows_live() {
-        let why = none_started(&output, min_fa, &mask::name_of(document));
+        let why = none_started(&output, min_fa, &mask_text::name_of(document));
         let message = match why {
             None if seeds == 0 => format!("No {what} started: no seed point was drawn"),
             None => format!("{made} in {}", took(wall_ms)),

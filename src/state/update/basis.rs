@@ -3,8 +3,8 @@
 use crate::data::Mask;
 use crate::jobs::session::{Remade, Remake, Tensors};
 use crate::state::Document;
-use crate::state::document::{Content, FitMask, Layer, Made};
-use crate::state::origin::OriginId;
+use crate::state::core::layer::{Content, Layer, OriginId};
+use crate::state::document::{FitMask, Made};
 use crate::state::recipe::Source;
 use crate::state::session::CurveParams;
 use std::path::Path;

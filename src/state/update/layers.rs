@@ -1,10 +1,11 @@
 //! Layers: order, visibility, saving.
 
-use crate::state::document::{Content, LayerId};
+use crate::state::core::layer::Content;
+use crate::state::core::layer::{LayerId, OriginId};
+use crate::state::edit::edit;
 use crate::state::files::jobs::{SaveMask, SaveVolume};
-use crate::state::origin::{Origin, OriginId, Origins};
+use crate::state::origin::{Origin, Origins};
 use crate::state::track::kept;
-use crate::state::update::edit;
 use crate::state::{Document, Effect, State, tensors};
 use std::path::{Path, PathBuf};
 

@@ -2,35 +2,36 @@
 
 pub(in crate::state) mod basis;
 pub(in crate::state) mod layers;
-mod results;
 mod settings;
 mod steps;
 mod stopping;
 
-use crate::data::{Grid, Role};
+use crate::data::Role;
 use crate::jobs::{JobHandle, Slot};
 use crate::state::action::{Action, Effect, Phase};
 pub use crate::state::alignment::update::fixed_name;
 use crate::state::alignment::{self, AlignedBy};
+use crate::state::core::pane::Pane;
 pub use crate::state::density::update::sent;
+use crate::state::edit::{changed, edit, frame_all, stepped};
 use crate::state::files::jobs::head::MakeHead;
 use crate::state::files::jobs::open::OpenFile;
+use crate::state::files::types::RecentExports;
 pub use crate::state::filter::update::{
     key as filter_key, recipe as filter_recipe, request as weight_request,
 };
 pub use crate::state::pathways::update::{find as find_pathway, recipe as pathway_recipe};
-use crate::state::regions::drawing::grid_of;
 use crate::state::regions::update::change_all;
 pub use crate::state::segment::update::{now as segmented_now, recipe as segment_recipe};
-use crate::state::session::{RecentExports, Severity, TourStep};
+use crate::state::session::{Severity, TourStep};
 pub use crate::state::sessions::update::is_session;
 pub use crate::state::streamlines::update::{asked as asked_recipe, sifted as sifted_recipe};
 pub use crate::state::track::kept::losses;
-use crate::state::view::{Layout, Pane, Slab, SliceCamera, Task, View};
+use crate::state::view::{Layout, Slab, SliceCamera, Task, View};
 use crate::state::{
-    Camera, Content, Document, Layer, LayerId, Reading, Recipe, State, UnsavedAction, density,
-    device, files, filter, pathways, pictures, regions, sampling, segment, sessions, snapshots,
-    streamlines, tensors, track,
+    Content, Layer, LayerId, Reading, Recipe, State, UnsavedAction, density, device, files, filter,
+    pathways, pictures, regions, sampling, segment, sessions, snapshots, streamlines, tensors,
+    track,
 };
 pub use basis::remake;
 use glam::DVec3;
@@ -40,13 +41,13 @@ use stopping::{escape, stop};
 
 pub(in crate::state) use crate::state::files::opening::exported;
 pub(super) use crate::state::track::update::is_current;
-pub(super) use results::{ended, remove_job};
 
 /// Applies one action; what it returns is for the window to carry out.
 pub fn update(state: &mut State, action: Action) -> Vec<Effect> {
     let mut effects = Vec::new();
     let filter = streamlines::update::apart::before(state, &action);
     apply(state, action, &mut effects);
+    follow_failures(state, &mut effects);
     streamlines::update::apart::keep(state, filter);
     track::follow::follow(state, &mut effects);
     pathways::update::follow(state, &mut effects);
@@ -57,6 +58,24 @@ pub fn update(state: &mut State, action: Action) -> Vec<Effect> {
     streamlines::update::follow(state, &mut effects);
     alignment::update::follow(state, &mut effects);
     effects
+}
+
+/// The features learn of jobs that ended without an output.
+fn follow_failures(state: &mut State, effects: &mut Vec<Effect>) {
+    for failed in std::mem::take(&mut state.session.failed_jobs) {
+        sessions::update::failed(state, failed.slot);
+        let Some(reason) = failed.reason else {
+            continue;
+        };
+        match failed.slot {
+            Slot::Device => device::update::not_opened(state),
+            Slot::Save => {
+                files::opening::export_failed(state, &reason, effects);
+                pictures::update::not_saved(state, failed.ticket);
+            }
+            _ => {}
+        }
+    }
 }
 
 /// The guide asks for nothing that is there already.
@@ -377,24 +396,6 @@ fn job_started(state: &mut State, job: JobHandle) {
     jobs.push(job);
 }
 
-/// Changes the document as one undoable step.
-pub(in crate::state) fn edit(
-    state: &mut State,
-    label: &str,
-    live: bool,
-    change: impl FnOnce(&mut Document),
-) {
-    state.history.record(&state.document, label, live);
-    // What was said about the document before is no news.
-    state.session.status.clear();
-    change(&mut state.document);
-    changed(state);
-}
-
-pub(in crate::state) fn changed(state: &mut State) {
-    state.session.revision += 1;
-}
-
 /// Whether a name may be that of a colour table of labels.
 fn is_colours(path: &Path) -> bool {
     let ending = path.extension().and_then(|e| e.to_str());
@@ -513,21 +514,6 @@ fn move_crosshair(state: &mut State, world: DVec3) {
     state.session.guide_done(TourStep::ClickSlice);
 }
 
-/// The grid through which the wheel steps: of the topmost image that is seen, else of what else has one.
-fn stepped(document: &Document) -> Option<&Grid> {
-    let visible = || document.layers.iter().rev().filter(|l| l.display.visible);
-    let image = visible().find(|l| l.content.volume().is_some());
-    grid_of(image.or_else(|| visible().find(|l| grid_of(l).is_some()))?).map(Arc::as_ref)
-}
-
-/// The crosshair goes to the middle, into a voxel's centre: between two voxels it would hang on rounding
-/// which of them a slice shows.
-pub(in crate::state) fn look_at_middle(state: &mut State, (low, high): (DVec3, DVec3)) {
-    let middle = (low + high) * 0.5;
-    let centre = |grid: &Grid| grid.world(grid.voxel_at(middle).round());
-    state.view.crosshair = stepped(&state.document).map_or(middle, centre);
-}
-
 fn step_slice(state: &mut State, pane: Pane, steps: i32) {
     let Some(axis) = pane.normal_axis() else {
         return;
@@ -548,23 +534,6 @@ fn step_slice(state: &mut State, pane: Pane, steps: i32) {
     world[axis] += f64::from(steps) * step;
     let (low, high) = state.document.bounds();
     state.view.crosshair = world.clamp(low, high);
-}
-
-pub(in crate::state) fn frame_all(state: &mut State) {
-    let (low, high) = state.document.framed();
-    let camera = match state.document.lines_alone() {
-        Some((centre, radius_mm)) => Camera::around(centre, radius_mm),
-        None => Camera::framing(low, high),
-    };
-    state.view.camera = Camera {
-        azimuth: state.view.camera.azimuth,
-        elevation: state.view.camera.elevation,
-        ..camera
-    };
-    state.view.slices = [SliceCamera {
-        zoom: 1.0,
-        pan_mm: DVec3::ZERO,
-    }; 3];
 }
 
 /// Copies the command of one result; where there is none, that of the whole session.

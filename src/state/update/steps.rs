@@ -1,7 +1,7 @@
 //! Steps that are taken back, done again, or given up before they are complete.
 
 use crate::state::action::BeforeDrag;
-use crate::state::update::changed;
+use crate::state::edit::changed;
 use crate::state::{Document, Effect, State, alignment, changes, regions, tensors, track};
 
 pub fn undo(state: &mut State, effects: &mut Vec<Effect>) {

@@ -2,10 +2,10 @@
 
 use crate::data::region::RegionId;
 use crate::io::Format;
+use crate::state::files::types::RecentExports;
 use crate::state::filter::{FilterAction, FilterFile};
 use crate::state::pathways::{PathwayAction, PathwayFile};
 use crate::state::segment::SegmentFile;
-use crate::state::session::RecentExports;
 use crate::state::streamlines::Drawer;
 use crate::state::update::is_session;
 use crate::state::{

@@ -3,11 +3,11 @@
 use crate::data::appearance::ColourMap;
 use crate::data::{Volume, VolumeKind};
 use crate::scene::draw_list::{Colours, Interpolation, LineStyle};
-use crate::state::document::LineColouring;
+use crate::state::core::display::{self, LineColouring};
 use crate::state::filter::WEIGHT;
 use crate::state::origin::Origin;
 use crate::state::{
-    Action, Content, Display, Layer, Pane, Phase, Reading, Slab, Space, State, View, defaults,
+    Action, Content, Display, Layer, Pane, Phase, Reading, Slab, Space, State, View,
 };
 use crate::ui::Memory;
 use crate::ui::theme::{self, space};
@@ -451,7 +451,7 @@ pub fn lines(ui: &mut Ui, d: &Display, has: Has, set: &mut impl FnMut(Display, P
     let help = "Lines stay fast with many streamlines; tubes show depth";
     if let Some(i) = segment_row(ui, "Draw as", help, &text, usize::from(tubes)) {
         let line_style = if i == 1 {
-            defaults::line_display().line_style
+            display::line_display().line_style
         } else {
             LineStyle::Lines { width_px: 1.5 }
         };

@@ -15,14 +15,13 @@ use crate::state::pathways::{
     PathwayAction, PathwayFile, PathwaySettings, Standing, percent_joined,
 };
 use crate::state::session::TourStep;
-use crate::state::{Action, Phase, Severity, State, defaults};
-use crate::ui::Memory;
+use crate::state::{Action, Phase, Severity, State};
 use crate::ui::files::{PathPurpose, Place, suggestion};
 use crate::ui::theme::{self, space};
 use crate::ui::tracks::Remark;
 use crate::ui::widgets::button::{Button, IconButton};
 use crate::ui::widgets::{anchor, menu, paint, section};
-use crate::ui::{format, icons, panels};
+use crate::ui::{Memory, format, icons, panels};
 use egui::{Rangef, Rect, Sense, Ui, vec2};
 pub use results::show as results;
 
@@ -61,7 +60,7 @@ fn swap(ui: &mut Ui, head: Rect, state: &State, actions: &mut Vec<Action>) {
 fn controls(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<Action>) {
     let place = section::head(ui, "Controls");
     let settings = &state.document.pathways;
-    let default_value = defaults::pathways();
+    let default_value = PathwaySettings::defaults();
     let mut set = |settings: PathwaySettings, phase: Phase| {
         actions.push(Action::Pathway(PathwayAction::Set { settings, phase }));
     };

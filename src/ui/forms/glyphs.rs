@@ -3,7 +3,7 @@
 use super::display::select_row;
 use crate::scene;
 use crate::scene::draw_list::{GlyphShape, TensorGlyphs};
-use crate::state::glyph_look::{GlyphLook, GlyphPlace};
+use crate::state::core::glyph_look::{GlyphLook, GlyphPlace};
 use crate::state::{Action, State};
 use crate::ui::widgets::slider::SliderRow;
 use crate::ui::widgets::{menu, rows, section};

@@ -19,9 +19,7 @@ use crate::state::segment::{
     CANNOT_SEGMENT, RangeDoubt, SegmentAction, SegmentFile, SegmentSettings, Standing, Start,
     scalar,
 };
-use crate::state::{
-    Action, Content, LayerId, Message, Phase, RunControl, Severity, State, Tool, defaults,
-};
+use crate::state::{Action, Content, LayerId, Message, Phase, RunControl, Severity, State, Tool};
 use crate::ui::files::{PathPurpose, Place, suggestion};
 use crate::ui::theme::{self, size, space};
 use crate::ui::widgets::band::BandHistogram;
@@ -172,7 +170,7 @@ fn controls(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<A
         params: level_set::Params::defaults_for(params.target, params.tolerance),
         told: settings.told,
         shown: settings.shown,
-        ..defaults::segment()
+        ..SegmentSettings::defaults()
     };
     let mut set = |settings: SegmentSettings, phase: Phase| {
         act(actions, SegmentAction::Set { settings, phase });

@@ -12,8 +12,9 @@ use super::{alignment, density, glyphs, recipe, scene, shown_layer, volume};
 use crate::data::{AffineSource, Gradients, Grid, VolumeKind};
 use crate::parameters::row;
 use crate::solvers::tensor_fit::{self, Params};
-use crate::state::core::words::{counted, mask};
+use crate::state::core::words::counted;
 use crate::state::origin::{Computed, Origin};
+use crate::state::tensors::mask_text;
 use crate::state::{Action, Content, Layer, Look, Severity, State};
 use crate::ui::files::{PathPurpose, Place, suggestion};
 use crate::ui::widgets::button::{Button, IconButton};
@@ -240,8 +241,8 @@ fn fit(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<Action
     }
     fit_mask(ui, state, actions);
     if let Some(found) = state.document.tensors.as_ref().and_then(|t| t.mask_found) {
-        rows::hint(ui, &format!("Mask found: {}", mask::facts(&found)));
-        if let Some(doubt) = mask::doubt(&found) {
+        rows::hint(ui, &format!("Mask found: {}", mask_text::facts(&found)));
+        if let Some(doubt) = mask_text::doubt(&found) {
             Note::new(theme::palette(ui.style()), Severity::Warning, &doubt).show(ui);
         }
     }

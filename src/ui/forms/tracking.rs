@@ -10,10 +10,10 @@ use super::{geodesic, recipe, walk};
 use crate::data::Role;
 use crate::solvers::curves::{Params, SeedingParts};
 use crate::solvers::tensor_fit;
-use crate::state::core::words::mask;
-use crate::state::origin::OriginId;
+use crate::state::core::layer::OriginId;
 use crate::state::recipe::Source;
 use crate::state::tensors::jobs::fit::FIT;
+use crate::state::tensors::mask_text;
 use crate::state::{
     Action, CurveResult, Document, Method, Phase, Severity, Slot, Standing, State, Tool,
 };
@@ -139,7 +139,7 @@ pub(super) fn remarks(
         return;
     };
     let p = theme::palette(ui.style());
-    let whose = mask::name_of(&state.document);
+    let whose = mask_text::name_of(&state.document);
     let remarks = memory
         .tracks
         .remarks(&state.document.regions, &tensors.mask, &whose);
@@ -169,7 +169,7 @@ pub fn warned(state: &State, memory: &mut Memory) -> Option<Severity> {
     let empty = |live: &CurveResult| match live.rays {
         Some(_) => live.output.kept.is_empty() && live.output.fates.iter().any(|n| *n > 0),
         None => {
-            let mask = mask::name_of(&state.document);
+            let mask = mask_text::name_of(&state.document);
             tracks::nothing_kept(&live.output, &state.document.track, &mask).is_some()
         }
     };
@@ -183,7 +183,7 @@ pub fn out_of_reach(state: &State, memory: &mut Memory, which: impl Fn(&Remark) 
     let Some(tensors) = &state.document.tensors else {
         return false;
     };
-    let whose = mask::name_of(&state.document);
+    let whose = mask_text::name_of(&state.document);
     let regions = &state.document.regions;
     let remarks = memory.tracks.remarks(regions, &tensors.mask, &whose);
     remarks.iter().any(which)

@@ -5,13 +5,12 @@ use crate::data::Volume;
 use crate::data::appearance::ColourMap;
 use crate::scene::draw_list::{Colours, CutPlane, Transfer};
 use crate::scene::volume_of;
-use crate::state::volume_look::{Cut, VolumeLook, VolumeStyle};
+use crate::state::core::volume_look::{Cut, VolumeLook, VolumeStyle};
 use crate::state::{Action, Display, Layer, Phase, State};
-use crate::ui::Memory;
-use crate::ui::theme;
 use crate::ui::widgets::slider::{Change, SliderRow};
 use crate::ui::widgets::transfer::TransferEditor;
 use crate::ui::widgets::{menu, section};
+use crate::ui::{Memory, theme};
 use egui::Ui;
 use glam::DVec3;
 

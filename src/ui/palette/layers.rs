@@ -3,8 +3,8 @@
 use super::synonyms::known_as;
 use super::{Entry, Run};
 use crate::scene::volume_of;
+use crate::state::core::volume_look::{VolumeLook, VolumeStyle};
 use crate::state::density::Wanted;
-use crate::state::volume_look::{VolumeLook, VolumeStyle};
 use crate::state::{Action, Content, Display, Document, Layer, LayerId, Phase, Recipe, State};
 
 pub(super) fn entries(state: &State) -> Vec<Entry> {

@@ -1,7 +1,7 @@
 //! Text and marks on top of images.
 
 use crate::data::Role;
-use crate::state::defaults::role_rgb;
+use crate::state::core::colours::role_rgb;
 use crate::ui::theme::{self, IN_VIEW, radius, size};
 use crate::ui::widgets::paint::{self, Span};
 use egui::{Align2, Color32, Galley, Painter, Pos2, Rect, Shape, Stroke, pos2, vec2};

@@ -4,9 +4,11 @@ use super::region_drag::{Grip, Part, same};
 use super::spheres;
 use crate::data::region::RegionId;
 use crate::data::{Role, Shape, VolumeKind};
-use crate::state::document::{Content, Display, Layer, LayerId};
+use crate::state::core::display::{self, Display};
+use crate::state::core::layer::{Content, Layer, LayerId};
+use crate::state::regions::region_radius_mm;
 use crate::state::view::SliceCamera;
-use crate::state::{Action, Document, Pane, Phase, State, defaults};
+use crate::state::{Action, Document, Pane, Phase, State};
 use egui::{CursorIcon, PointerButton, Pos2, Response, Ui, Vec2};
 use glam::DVec3;
 use std::sync::Arc;
@@ -146,9 +148,7 @@ pub fn travelled(drag: &mut Drag, now: Pos2) -> Vec2 {
 
 /// The shape of a new region, centred and, if the drag went anywhere, as large as it.
 pub fn new_shape(role: Role, cube: bool, centre: DVec3, dragged_mm: Option<f64>) -> Shape {
-    let radius_mm = dragged_mm
-        .unwrap_or(defaults::region_radius_mm(role))
-        .max(0.5);
+    let radius_mm = dragged_mm.unwrap_or(region_radius_mm(role)).max(0.5);
     if cube {
         Shape::Box {
             centre,
@@ -272,8 +272,8 @@ pub fn window_reset(document: &Document, layer: &Layer) -> Display {
     match &layer.content {
         Content::Scan { dwi: volume, .. } | Content::Image(volume) => {
             let map = document.origin(layer).fit_map();
-            display.brightness = defaults::brightness(map);
-            display.window = defaults::window(volume, display.frame, map);
+            display.brightness = display::brightness(map);
+            display.window = display::window(volume, display.frame, map);
         }
         Content::Mask(_) | Content::Tractogram(_) => {}
     }

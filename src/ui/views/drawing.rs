@@ -5,7 +5,7 @@ use super::slice_view::Slice;
 use super::{Views, annotations, pointer, rings};
 use crate::data::{Outline, Stroke};
 use crate::state::regions::drawing::{drawn, measured};
-use crate::state::regions::making::Source;
+use crate::state::regions::types::Source;
 use crate::state::{Action, Pane, Phase, State, Tool};
 use crate::ui::format::{fixed, with_unit};
 use crate::ui::theme;

@@ -8,8 +8,9 @@ use super::slice_paint::sides_unknown;
 use super::{Views, annotations, badge, fan, leak, pointer, rings, ruler, sampling, spheres};
 use crate::data::Shape;
 use crate::data::region::RegionId;
+use crate::state::regions::region_radius_mm;
 use crate::state::view::letter;
-use crate::state::{Layout, Pane, State, Tool, defaults};
+use crate::state::{Layout, Pane, State, Tool};
 use crate::ui::theme::{self, IN_VIEW, Palette, size};
 use crate::ui::widgets::paint::Span;
 use egui::{Align2, Color32, Painter, Pos2, Rect, Stroke, StrokeKind, Ui, pos2, vec2};
@@ -248,7 +249,7 @@ impl Views {
         let centre = placing
             .map(|p| p.0)
             .or_else(|| scene.flat_under(at).map(|flat| flat.at));
-        let default_mm = defaults::region_radius_mm(role);
+        let default_mm = region_radius_mm(role);
         if let Some((middle, radius)) = centre.and_then(|c| scene.silhouette(c, default_mm)) {
             let far = placing.map(|p| p.1.distance(at)).filter(|&d| d >= CLICK);
             rings::preview(painter, middle, far.unwrap_or(radius), colour);

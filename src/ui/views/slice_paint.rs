@@ -8,7 +8,8 @@ use super::{
     Views, annotations, chrome, fan, leak, pointer, region_drag, rings, sampling, spheres,
 };
 use crate::data::{AffineSource, VolumeKind};
-use crate::state::{Content, Convention, Layer, Pane, State, Tool, defaults};
+use crate::state::regions::region_radius_mm;
+use crate::state::{Content, Convention, Layer, Pane, State, Tool};
 use crate::ui::format::{decimals_of, fixed, with_unit};
 use crate::ui::theme::{self, IN_VIEW, size};
 use crate::ui::widgets::paint::{Span, line};
@@ -227,7 +228,7 @@ impl Views {
             return (placed, labels);
         };
         let colour = annotations::role_colour(role);
-        let default_radius = defaults::region_radius_mm(role) / slice.plane.mm_per_point;
+        let default_radius = region_radius_mm(role) / slice.plane.mm_per_point;
         match self.drag.as_ref().map(|d| (d.pane, &d.kind, d.pressed)) {
             Some((pane, Kind::Place { centre }, pressed)) if pane == slice.pane => {
                 let centre = slice.screen(*centre);

@@ -5,12 +5,12 @@ use super::region_drag::{Grip, Part};
 use super::scene_view::Scene;
 use super::slice_view::Slice;
 use super::{annotations, rings};
-use crate::data;
-use crate::scene;
 use crate::solvers::level_set::Sphere;
+use crate::state::segment::SPHERE_MM;
 use crate::state::{
-    Action, Pane, Phase, PlacedSphere, SegmentAction, State, SurfaceUpdate, Task, Tool, defaults,
+    Action, Pane, Phase, PlacedSphere, SegmentAction, State, SurfaceUpdate, Task, Tool,
 };
+use crate::{data, scene};
 use egui::{Color32, Painter, Pos2, Shape, Stroke};
 use glam::DVec3;
 
@@ -24,7 +24,7 @@ pub fn new(add: bool, centre: DVec3, dragged_mm: Option<f64>) -> Sphere {
     Sphere {
         add,
         centre,
-        radius_mm: dragged_mm.unwrap_or(defaults::SPHERE_MM).max(0.5),
+        radius_mm: dragged_mm.unwrap_or(SPHERE_MM).max(0.5),
     }
 }
 
@@ -245,7 +245,7 @@ pub fn preview(painter: &Painter, slice: &Slice, drag: Option<&Drag>, at: Option
     let Tool::Sphere { add } = slice.state.view.tool else {
         return;
     };
-    let default_value = (defaults::SPHERE_MM / slice.plane.mm_per_point) as f32;
+    let default_value = (SPHERE_MM / slice.plane.mm_per_point) as f32;
     match drag.map(|d| (d.pane, &d.kind, d.pressed, d.last)) {
         Some((pane, Kind::Sphere { centre, .. }, pressed, last)) if pane == slice.pane => {
             let far = last.distance(pressed);
@@ -276,7 +276,7 @@ pub fn preview_in_scene(painter: &Painter, scene: &Scene, drag: Option<&Drag>, a
         return;
     };
     let centre = placing.map(|p| p.0).or_else(|| under(scene, at));
-    if let Some((middle, radius)) = centre.and_then(|c| scene.silhouette(c, defaults::SPHERE_MM)) {
+    if let Some((middle, radius)) = centre.and_then(|c| scene.silhouette(c, SPHERE_MM)) {
         let far = placing.map(|p| p.1).filter(|far| *far >= CLICK);
         rings::preview(painter, middle, far.unwrap_or(radius), ADD);
     }

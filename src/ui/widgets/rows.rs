@@ -2,7 +2,7 @@
 
 use super::super::theme::{self, radius, size, space};
 use super::paint;
-use crate::state::defaults::STALE_OPACITY;
+use crate::state::core::display::STALE_OPACITY;
 use egui::{Rect, Response, Role, Sense, Ui, WidgetInfo, pos2, vec2};
 
 /// A row that can be selected and dragged; the caller paints into it.

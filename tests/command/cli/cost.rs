@@ -4,7 +4,7 @@ use super::{arcuate, json, refuses, shell_words, small_head};
 use arcuate::compute::Control;
 use arcuate::data::{Tractogram, Volume};
 use arcuate::io::{self, Opened};
-use arcuate::state::defaults;
+use arcuate::state::pathways::PathwaySettings;
 use std::path::Path;
 
 fn volume(path: &Path) -> Volume {
@@ -146,7 +146,7 @@ fn ends_close_together(here: &Path) {
 fn said(here: &Path, value: &serde_json::Value) {
     let help = arcuate(&["cost", "--help"], here);
     let help = String::from_utf8_lossy(&help.stdout).into_owned();
-    let default_value = defaults::pathways();
+    let default_value = PathwaySettings::defaults();
     let sentence: Vec<&str> = help.split_whitespace().collect();
     let default_of = |option: &str| {
         let at = sentence.iter().position(|w| *w == option).unwrap();

@@ -8,8 +8,9 @@ use arcuate::data::labels::{Label, Labels};
 use arcuate::data::{DataId, Volume};
 use arcuate::render::PaneId;
 use arcuate::scene;
+use arcuate::state::core::display;
 use arcuate::state::origin::Origin;
-use arcuate::state::{Content, Document, Layer, LayerId, defaults};
+use arcuate::state::{Content, Document, Layer, LayerId};
 use glam::DVec3;
 use libtest_mimic::Trial;
 use std::sync::Arc;
@@ -84,7 +85,7 @@ fn label_map() {
     let numbers: Vec<f32> = (0..32 * 32 * 32).map(|i| (i % 3) as f32).collect();
     let map = Volume::scalar(grid, numbers).with_labels(Arc::new(labels));
     let picture = map.picture().id();
-    let display = defaults::image_display((0.0, 2.0));
+    let display = display::image_display((0.0, 2.0));
     let mut document = Document::default();
     let origin = document.origins.add(Origin::file("/data/aseg.mgz"));
     let layer = Layer::new(

@@ -12,9 +12,9 @@ use arcuate::data::{Grid, Region, Role, TensorField, Tractogram};
 use arcuate::phantom::{Bundle, Head, scan_options};
 use arcuate::solvers::curves::{self, Seeding};
 use arcuate::solvers::geodesic;
+use arcuate::solvers::geodesic::Rays;
 use arcuate::solvers::geodesic::{Cut, Directions, Params, Precision, RayMetric, Sharpening, rank};
 use arcuate::solvers::tensor_fit;
-use arcuate::state::defaults;
 use glam::{DVec3, Vec3};
 use libtest_mimic::Trial;
 use std::collections::BTreeSet;
@@ -217,7 +217,7 @@ fn arcuate() {
 /// little. The seeds are fixed: what is judged is the defaults, not the noise.
 fn defaults_hold() {
     let head = Head::new(3);
-    let default_value = defaults::rays();
+    let default_value = Rays::defaults();
     let Sharpening::Power { alpha } = default_value.medium.sharpening else {
         panic!("a power");
     };

@@ -6,7 +6,7 @@ use arcuate::solvers::region::{Change, Combine, LabelCount};
 use arcuate::state::files::jobs::open::Loaded;
 use arcuate::state::regions::drawing::measured;
 use arcuate::state::regions::jobs::make::REGION;
-use arcuate::state::regions::making::Source;
+use arcuate::state::regions::types::Source;
 use arcuate::state::{Action, Content, Effect, LayerId, Phase, State, Tool, update};
 use glam::{DVec3, dvec3};
 use libtest_mimic::Trial;

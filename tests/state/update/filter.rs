@@ -8,7 +8,7 @@ use crate::support::{origins::weight_maps, test};
 use arcuate::data::{Role, Shape, Tractogram};
 use arcuate::solvers::commit::model::Intra;
 use arcuate::solvers::commit::{self, cylinder::Timing};
-use arcuate::state::document::LineColouring;
+use arcuate::state::core::display::LineColouring;
 use arcuate::state::files::jobs::open::Loaded;
 use arcuate::state::filter::{
     ExtraBundle, FilterAction, Shown, Times, VirtualLesionResult, WEIGHT, Weighed, WeightMap,

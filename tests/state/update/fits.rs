@@ -5,7 +5,6 @@ use crate::support::{Random, test};
 use arcuate::data::{Gradients, Grid, Mask, Role, Volume};
 use arcuate::jobs::Outcome;
 use arcuate::solvers::tensor_fit;
-use arcuate::state::core::words;
 use arcuate::state::files::jobs::open::{Loaded, OpenFile, Opened};
 use arcuate::state::sessions::unsaved::UnsavedPart;
 use arcuate::state::tensors::jobs::fit::FitTensors;
@@ -354,7 +353,7 @@ fn beside() {
     assert_eq!(window.tensors().mask.inside, mask.inside);
     assert_eq!(window.tensors().mask_found, None);
     assert_eq!(window.state.offered_mask(), None);
-    let name = words::mask::name_of(&window.state.document);
+    let name = arcuate::state::tensors::mask_text::name_of(&window.state.document);
     assert_eq!(name, "the mask 'scan_brain_mask'");
 }
 

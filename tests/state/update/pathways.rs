@@ -6,9 +6,11 @@ use crate::support::test;
 use arcuate::data::{Role, Shape};
 use arcuate::solvers::eikonal::CostField;
 use arcuate::solvers::metric::Params;
+use arcuate::state::core::layer::OriginId;
 use arcuate::state::document::FitMask;
 use arcuate::state::files::jobs::open::Loaded;
-use arcuate::state::origin::{Origin, OriginId, TensorFit};
+use arcuate::state::origin::Origin;
+use arcuate::state::origin::TensorFit;
 use arcuate::state::pathways::jobs::region::MakePathwayRegion;
 use arcuate::state::pathways::jobs::{FindPathway, KEPT_PATHWAY, PATHWAY};
 use arcuate::state::pathways::{PathwayAction, PathwayFile, PathwayKey, PathwaySettings, Standing};
@@ -514,7 +516,7 @@ fn own_mask() {
     let mut layers = window.state.document.layers.iter();
     let roi = layers.find(|l| l.name == "roi").expect("opened").id;
     window.act(Action::SetFitMask(Some(roi)));
-    let now = arcuate::state::core::words::mask::name_of(&window.state.document);
+    let now = arcuate::state::tensors::mask_text::name_of(&window.state.document);
     assert_eq!(now, "the mask 'roi'");
     for (mask, name) in [
         (FitMask::Found, "the automatic mask"),

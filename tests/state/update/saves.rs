@@ -8,6 +8,7 @@ use arcuate::jobs::{Delivery, Outcome, Slot};
 use arcuate::solvers::curves::Seeding;
 use arcuate::solvers::tractogram::selection::{Edit, Runs};
 use arcuate::state::Event;
+use arcuate::state::core::display;
 use arcuate::state::files::jobs::{ConvertedFiles, SaveWithValues};
 use arcuate::state::origin::Origin;
 use arcuate::state::regions::jobs::SaveRegion;
@@ -15,7 +16,7 @@ use arcuate::state::sessions::saved;
 use arcuate::state::sessions::unsaved::UnsavedPart;
 use arcuate::state::streamlines::How;
 use arcuate::state::{
-    Action, BundleAction, Content, Layer, LayerId, Method, Phase, State, Task, defaults, update,
+    Action, BundleAction, Content, Layer, LayerId, Method, Phase, State, Task, update,
 };
 use glam::DVec3;
 use libtest_mimic::Trial;
@@ -261,7 +262,7 @@ fn long_lists() {
         id,
         "all".to_owned(),
         Content::Tractogram(lines),
-        defaults::line_display(),
+        display::line_display(),
         origin,
     );
     state.document.layers.push(Arc::new(layer));

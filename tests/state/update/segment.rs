@@ -5,7 +5,7 @@ use crate::support::{Random, origins::segments, test};
 use arcuate::data::{Grid, Role, Volume};
 use arcuate::solvers::level_set::{Cause, Ended, ScriptEvent, Sphere};
 use arcuate::state::SaveLabels;
-use arcuate::state::document::Content;
+use arcuate::state::core::layer::Content;
 use arcuate::state::files::jobs::open::Loaded;
 use arcuate::state::sampling::SampleAction;
 use arcuate::state::segment::jobs::RunRequest;

@@ -6,7 +6,7 @@ use crate::support::{opened_event, opened_file, test};
 use arcuate::data::axis_change::AxisChange;
 use arcuate::data::{Gradients, Grid, Labels, Tractogram, Volume};
 use arcuate::state::Event;
-use arcuate::state::document::Content;
+use arcuate::state::core::layer::Content;
 use arcuate::state::files::jobs::open::{Loaded, OpenFile, OpenedFile};
 use arcuate::state::{Action, Reading, Recipe, Space, State, update};
 use glam::DVec3;

@@ -11,13 +11,15 @@ use arcuate::solvers::geodesic::{Cut, Sharpening};
 use arcuate::solvers::level_set::Sphere;
 use arcuate::solvers::metric::Cost;
 use arcuate::solvers::tensor_fit::Method as Fit;
-use arcuate::state::document::LineColouring;
+use arcuate::state::core::colours;
+use arcuate::state::core::display::LineColouring;
+use arcuate::state::core::volume_look::VolumeLook;
+use arcuate::state::core::volume_look::VolumeStyle;
 use arcuate::state::files::jobs::open::Loaded;
 use arcuate::state::filter::{FilterAction, Times};
 use arcuate::state::pathways::{PathwayAction, Shown};
 use arcuate::state::segment::SegmentAction;
 use arcuate::state::streamlines::{Column, Limit, StreamlineRules};
-use arcuate::state::volume_look::{VolumeLook, VolumeStyle};
 use arcuate::state::{
     Action, BundleAction, Display, LayerId, Method, Phase, RegionsChange, State, Task, WholeBrain,
 };
@@ -163,7 +165,7 @@ fn regions() -> Vec<Row> {
         row("Left V1: Colour", ["of the role", "Pink"], |s| {
             Action::SetRegionColour {
                 region: seed(s),
-                colour: Some(arcuate::state::defaults::CATEGORIES[1]),
+                colour: Some(colours::CATEGORIES[1]),
             }
         }),
         row("Left V1:", ["shown", "hidden"], |s| {

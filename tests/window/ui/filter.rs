@@ -11,8 +11,9 @@ use arcuate::jobs::{Jobs, Receive};
 use arcuate::scene::draw_list::LineColour;
 use arcuate::scene::{self, Size};
 use arcuate::solvers::commit::model::Intra;
+use arcuate::state::core::display;
+use arcuate::state::core::display::LineColouring;
 use arcuate::state::core::words::{counted, significant};
-use arcuate::state::document::LineColouring;
 use arcuate::state::files::jobs::SaveWithValues;
 use arcuate::state::filter::jobs::{EstimateFit, FitWeights, StartFrom, SumBundles};
 use arcuate::state::filter::{FilterAction, FilterFile, Shown, Times, VirtualLesionResult, WEIGHT};
@@ -20,7 +21,7 @@ use arcuate::state::origin::Origin;
 use arcuate::state::streamlines::{Column, lines_of};
 use arcuate::state::track::jobs::streamlines::TrackWholeBrain;
 use arcuate::state::{
-    Action, Content, Display, Effect, Layer, LayerId, Phase, State, Task, defaults, update,
+    Action, Content, Display, Effect, Layer, LayerId, Phase, State, Task, update,
 };
 use arcuate::ui::palette::names;
 use arcuate::ui::views::badge;
@@ -104,7 +105,7 @@ pub fn weighing(task: Task) -> State {
     let id = LayerId(state.document.fresh_id());
     let display = Display {
         visible: true,
-        ..defaults::line_display()
+        ..display::line_display()
     };
     let origin = state
         .document

@@ -5,8 +5,9 @@ mod exports;
 use super::{Window, click, count_submitted, sample, submitted, tracking, type_over, window};
 use crate::support::test;
 use arcuate::data::Role;
+use arcuate::solvers::geodesic::Rays;
 use arcuate::solvers::geodesic::{Cut, Directions, Sharpening};
-use arcuate::state::document::LineColouring;
+use arcuate::state::core::display::LineColouring;
 use arcuate::state::session::{CurveKey, CurveParams, RayResult, measure_range};
 use arcuate::state::track::jobs::shoot::ShootRays;
 use arcuate::state::{Action, Effect, Method, Phase, State, Tool};
@@ -134,7 +135,7 @@ fn switch() {
     list(&window);
     window.run();
     click(&mut window, "Cone");
-    assert_eq!(*rays(&window), arcuate::state::defaults::rays());
+    assert_eq!(*rays(&window), Rays::defaults());
     window.get_by_label("Method: Streamlines").scroll_to_me();
     window.run();
     click(&mut window, "Method: Streamlines");
@@ -446,7 +447,7 @@ fn best() {
     // Setting the controls back leaves the cut, which is none of them.
     change(&mut window, |r| r.params.walk.step_mm = 0.3);
     click(&mut window, "Reset to defaults");
-    let default_value = arcuate::state::defaults::rays();
+    let default_value = Rays::defaults();
     assert_eq!(rays(&window).params, default_value.params);
     assert_eq!(rays(&window).cut, Cut::Top(6));
     // From all of them to some.

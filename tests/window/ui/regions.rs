@@ -6,7 +6,7 @@ use arcuate::data::region::RegionId;
 use arcuate::data::{Region, Role, Shape};
 use arcuate::solvers::region::{LabelCount, Numbers};
 use arcuate::state::regions::jobs::make::MakeRegion;
-use arcuate::state::regions::making::Labels;
+use arcuate::state::regions::types::Labels;
 use arcuate::state::{Action, RegionsChange, State, Tool, update};
 use egui::{Key, Modifiers};
 use egui_kittest::kittest::Queryable as _;

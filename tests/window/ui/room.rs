@@ -7,13 +7,12 @@ use crate::support::{lines, start_of_old_job, test};
 use arcuate::compute::Control;
 use arcuate::data::{Role, Shape, Tractogram};
 use arcuate::solvers::curves::SeedOutcome;
-use arcuate::state::origin::OriginId;
+use arcuate::state::core::display;
+use arcuate::state::core::layer::OriginId;
 use arcuate::state::pathways::PathwayAction;
 use arcuate::state::session::TourStep;
 use arcuate::state::tensors::jobs::fit::FIT;
-use arcuate::state::{
-    Action, Content, Display, JobHandle, Layer, LayerId, State, Task, defaults, update,
-};
+use arcuate::state::{Action, Content, Display, JobHandle, Layer, LayerId, State, Task, update};
 use arcuate::ui::{self, Memory};
 use egui::Rect;
 use egui_kittest::Harness;
@@ -240,7 +239,7 @@ pub fn beside_beams() -> State {
         let content = Content::Tractogram(lines(&[vec![at(-30.0), at(30.0)]]));
         let display = Display {
             visible: true,
-            ..defaults::line_display()
+            ..display::line_display()
         };
         let id = LayerId(state.document.fresh_id());
         let layer = Layer::new(id, name.to_owned(), content, display, OriginId::default());

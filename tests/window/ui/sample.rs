@@ -6,11 +6,12 @@ use arcuate::data::{
 };
 use arcuate::solvers::curves;
 use arcuate::solvers::tensor_fit;
+use arcuate::state::core::display;
 use arcuate::state::document::FitMask;
 use arcuate::state::origin::{MapOfFit, Origin, TensorFit};
 use arcuate::state::session::{CurveKey, CurveParams, Recent, RecentKind};
 use arcuate::state::tensors::types::{FitKey, ResidualCache};
-use arcuate::state::{Content, CurveResult, Display, Layer, LayerId, State, Tensors, defaults};
+use arcuate::state::{Content, CurveResult, Display, Layer, LayerId, State, Tensors};
 use glam::DVec3;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -96,7 +97,7 @@ pub fn state(shape: [usize; 3], directions: usize) -> State {
     };
     let hidden = |window| Display {
         visible: false,
-        ..defaults::image_display(window)
+        ..display::image_display(window)
     };
     let dwi = Volume::new(grid.clone(), directions + 1, VolumeKind::Scalar, dwi);
     let scan_id = dwi.id();
@@ -116,7 +117,7 @@ pub fn state(shape: [usize; 3], directions: usize) -> State {
     add(
         "Brain mask",
         content,
-        defaults::mask_display(),
+        display::mask_display(),
         Origin::file("/data/sub-01/brain_mask.nii.gz"),
         "",
         1.0,
@@ -142,7 +143,7 @@ pub fn state(shape: [usize; 3], directions: usize) -> State {
     let rgb = Volume::new(grid.clone(), 3, VolumeKind::Rgb, dec);
     let display = Display {
         brightness: 1.5,
-        ..defaults::image_display((0.0, 1.0))
+        ..display::image_display((0.0, 1.0))
     };
     add("DEC", Content::Image(rgb), display, map("dec"), "", 1.0);
     document.fit.b_range_s_per_mm2 = (0.0, 1550.0);

@@ -8,13 +8,14 @@ use arcuate::jobs::Jobs;
 use arcuate::scene;
 use arcuate::solvers::level_set::distance::{Isosurface, to_streamlines};
 use arcuate::solvers::level_set::{Cause, Ended, Params, Sphere};
+use arcuate::state::core::display;
+use arcuate::state::core::layer::OriginId;
 use arcuate::state::files::jobs::open::Loaded;
-use arcuate::state::origin::OriginId;
 use arcuate::state::sampling::SampleAction;
 use arcuate::state::segment::Standing;
 use arcuate::state::segment::jobs::{RunControl, RunRequest};
 use arcuate::state::{
-    Action, Content, Display, Distance, Layer, LayerId, SegmentAction, Task, Tool, defaults, update,
+    Action, Content, Display, Distance, Layer, LayerId, SegmentAction, Task, Tool, update,
 };
 use arcuate::ui::views::badge;
 use egui_kittest::kittest::Queryable as _;
@@ -191,7 +192,7 @@ fn near() {
     let id = LayerId(state.document.fresh_id());
     let display = Display {
         visible: true,
-        ..defaults::line_display()
+        ..display::line_display()
     };
     let content = Content::Tractogram(lines(&beams));
     let (name, origin) = ("Beams".to_owned(), OriginId::default());

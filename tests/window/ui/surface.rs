@@ -10,8 +10,9 @@ use arcuate::jobs::session::RecoverableSession;
 use arcuate::jobs::{Delivery, Event, Jobs, Outcome};
 use arcuate::scene::{Flat, flats};
 use arcuate::solvers::level_set::Sphere;
+use arcuate::state::core::display;
+use arcuate::state::core::layer::OriginId;
 use arcuate::state::filter::{MapOf, WeightMap};
-use arcuate::state::origin::OriginId;
 use arcuate::state::segment::jobs::{RunRequest, RunUpdate, SEGMENT, SurfaceUpdate};
 use arcuate::state::{Action, Layer, LayerId, Phase, SegmentAction, State, Task, Tool, update};
 use arcuate::ui::probe;
@@ -218,7 +219,7 @@ fn whole_plot() {
         let beam = [vec![DVec3::X * -30.0, DVec3::X * 30.0]];
         let display = arcuate::state::Display {
             visible: true,
-            ..arcuate::state::defaults::line_display()
+            ..display::line_display()
         };
         let content = arcuate::state::Content::Tractogram(crate::support::lines(&beam));
         let origin = OriginId::default();

@@ -5,7 +5,7 @@ use super::{App, Window, click, count_submitted, small_scan, tracking, type_over
 use crate::support::{Random, test, wait_for};
 use arcuate::data::{Role, Shape};
 use arcuate::solvers::geodesic::Cut;
-use arcuate::state::document::LineColouring;
+use arcuate::state::core::display::LineColouring;
 use arcuate::state::origin::{Origin, PhantomPart};
 use arcuate::state::{Action, Content, Phase, State, Task, update};
 use arcuate::ui::status_bar::Pace;

@@ -5,8 +5,10 @@ use crate::support::test;
 use arcuate::scene::draw_list::GlyphShape;
 use arcuate::scene::{self, Size};
 use arcuate::state::State;
-use arcuate::state::glyph_look::GlyphPlace;
-use arcuate::state::volume_look::{Cut, VolumeLook, VolumeStyle};
+use arcuate::state::core::glyph_look::GlyphPlace;
+use arcuate::state::core::volume_look::Cut;
+use arcuate::state::core::volume_look::VolumeLook;
+use arcuate::state::core::volume_look::VolumeStyle;
 use egui_kittest::kittest::Queryable as _;
 use libtest_mimic::Trial;
 

@@ -466,16 +466,16 @@ fn found_mask() {
         agreement: 0.968,
     };
     assert_eq!(
-        words::mask::facts(&firm),
+        arcuate::state::tensors::mask_text::facts(&firm),
         "1\u{202F}392\u{202F}ml, 2 holes filled (13.8\u{202F}ml, the largest 8.6\u{202F}ml), agreement of two \
          thresholds 0.97"
     );
-    assert_eq!(words::mask::doubtful(&firm), None);
+    assert_eq!(arcuate::state::tensors::mask_text::doubtful(&firm), None);
     let vague = MaskReport {
         agreement: 0.81,
         ..firm
     };
-    let reported = words::mask::doubtful(&vague).unwrap();
+    let reported = arcuate::state::tensors::mask_text::doubtful(&vague).unwrap();
     assert!(
         reported.starts_with("The automatic brain mask is doubtful: it changes with the threshold")
     );
@@ -489,7 +489,7 @@ fn found_mask() {
         largest_hole_ml: 130.0,
         ..firm
     };
-    let reported = words::mask::doubt(&hollow).unwrap();
+    let reported = arcuate::state::tensors::mask_text::doubt(&hollow).unwrap();
     assert!(
         reported.contains("a hole of 130\u{202F}ml was filled (9\u{202F}%"),
         "{reported}"

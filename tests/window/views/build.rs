@@ -9,11 +9,11 @@ use arcuate::jobs::Jobs;
 use arcuate::scene::draw_list::{LineColour, Lines, SolidShape};
 use arcuate::scene::{self, Size};
 use arcuate::solvers::curves::{self, StopReason};
-use arcuate::state::document::{Content, LineColouring};
+use arcuate::state::core::display;
+use arcuate::state::core::display::LineColouring;
+use arcuate::state::core::layer::Content;
 use arcuate::state::track::jobs::stopped::STOPPED;
-use arcuate::state::{
-    Action, Convention, Display, Effect, Pane, State, Task, Tool, defaults, update,
-};
+use arcuate::state::{Action, Convention, Display, Effect, Pane, State, Task, Tool, update};
 use arcuate::ui::views::layout;
 use arcuate::ui::views::legend::{Legend, of_scene};
 use egui::{Rect, pos2};
@@ -100,7 +100,7 @@ fn images_are_stacked() {
     let grid = grid(AffineSource::Sform);
     let n = grid.voxel_count();
     let mask = Mask::new(grid.clone(), vec![1; n]);
-    let mut display = defaults::mask_display();
+    let mut display = display::mask_display();
     display.visible = true;
     display.hide_below_fa = 0.2;
     let id = add_layer(&mut state, "mask", Content::Mask(mask), display.clone());
@@ -250,7 +250,7 @@ fn colours_streamlines() {
         LineColouring::Length,
         LineColouring::StopReason,
     ] {
-        let mut display = defaults::line_display();
+        let mut display = display::line_display();
         display.line_colouring = colouring;
         assert_eq!(scene::line_colour(&bare, &display), LineColour::Direction);
     }
@@ -267,7 +267,7 @@ fn legends_of_layers() {
         let display = Display {
             line_colouring: LineColouring::Measure,
             window,
-            ..defaults::line_display()
+            ..display::line_display()
         };
         add_layer(state, name, Content::Tractogram(lines), display);
     };
@@ -306,7 +306,7 @@ fn missed_with_targets() {
     };
     // These curves did not ask for the target: all are dim until those that did are there.
     let (count, kept, missed) = opacities(&state);
-    let dim = defaults::STALE_OPACITY;
+    let dim = display::STALE_OPACITY;
     assert!(dim < 1.0 && count == 2, "{dim} {count}");
     assert!((kept - dim).abs() < 1e-6 && (missed - 0.24 * dim).abs() < 1e-6);
     add_live(&mut state, output());

@@ -5,8 +5,9 @@ use crate::support::{Random, test, thread_time};
 use arcuate::data::{AffineSource, Grid, Mask, Shape, Volume};
 use arcuate::render::Renderer;
 use arcuate::render::offscreen::Offscreen;
-use arcuate::state::document::Content;
-use arcuate::state::{Action, Convention, Drawing, Pane, State, Tool, defaults, update};
+use arcuate::state::core::display;
+use arcuate::state::core::layer::Content;
+use arcuate::state::{Action, Convention, Drawing, Pane, State, Tool, update};
 use arcuate::ui::snapshot;
 use egui::{Key, Modifiers, PointerButton, Pos2, Vec2, vec2};
 use glam::{DAffine3, DMat3, DVec3, dvec3};
@@ -88,7 +89,7 @@ fn state_on(order: DMat3, source: AffineSource) -> State {
     let grid = Arc::new(Grid::new(shape, affine, source).unwrap());
     let mut state = State::new("CPU".to_owned());
     let volume = Volume::scalar(grid.clone(), vec![1.0; grid.voxel_count()]);
-    let display = defaults::image_display((1e3, 2e3));
+    let display = display::image_display((1e3, 2e3));
     add_layer(&mut state, "image", Content::Image(volume), display);
     state.view.crosshair = grid.centre() + dvec3(3.3, -4.1, 2.2);
     update(&mut state, Action::FrameAll);
@@ -132,7 +133,7 @@ fn lands_under_pointer() {
             let grid = Arc::new(grid);
             let volume = Volume::scalar(grid.clone(), vec![1.0; grid.voxel_count()]);
             state.document.layers.clear();
-            let display = defaults::image_display((0.0, 1.0));
+            let display = display::image_display((0.0, 1.0));
             add_layer(&mut state, "askew", Content::Image(volume), display);
             state.view.crosshair = grid.centre();
             state
@@ -476,7 +477,7 @@ fn keeps_up() {
         &mut state,
         "T1",
         Content::Image(volume),
-        defaults::image_display((0.0, 2.0)),
+        display::image_display((0.0, 2.0)),
     );
     state.view.crosshair = DVec3::splat(0.3);
     update(&mut state, Action::FrameAll);

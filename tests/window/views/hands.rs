@@ -4,10 +4,9 @@ use super::sample::{Hands, POINT_MM, add_sphere, near, state};
 use crate::support::{Random, test};
 use arcuate::data::{Role, Shape};
 use arcuate::solvers::tractogram::pick::Wanted;
+use arcuate::state::regions::region_radius_mm;
 use arcuate::state::track::jobs::streamlines::TrackStreamlines;
-use arcuate::state::{
-    Action, BundleAction, Convention, Effect, Layout, Pane, Phase, State, Tool, defaults,
-};
+use arcuate::state::{Action, BundleAction, Convention, Effect, Layout, Pane, Phase, State, Tool};
 use egui::{CursorIcon, Key, Modifiers, PointerButton, Pos2, pos2, vec2};
 use glam::{DVec3, dvec3};
 use libtest_mimic::Trial;
@@ -310,7 +309,7 @@ fn places_regions() {
             hands.click(at);
             let (centre, radius) = region_shape(hands.state(), 0);
             near(centre, expected, POINT_MM);
-            assert_eq!(radius, defaults::region_radius_mm(role));
+            assert_eq!(radius, region_radius_mm(role));
             assert_eq!(hands.state().document.regions[0].role, role);
             assert_eq!(hands.state().view.tool, Tool::Crosshair, "one region a key");
             near(

@@ -7,11 +7,11 @@ use arcuate::data::{Tractogram, Volume};
 use arcuate::render::offscreen::{Offscreen, Picture};
 use arcuate::scene::{self, Size};
 use arcuate::solvers::curves::{self, SeedOutcome, StopReason};
-use arcuate::state::document::LineColouring;
+use arcuate::state::core::display;
+use arcuate::state::core::display::LineColouring;
 use arcuate::state::filter::WEIGHT;
 use arcuate::state::{
-    Action, Content, Convention, Display, Layout, Pane, Phase, Slab, State, defaults, report,
-    update,
+    Action, Content, Convention, Display, Layout, Pane, Phase, Slab, State, report, update,
 };
 use arcuate::ui::snapshot::{self, Frame};
 use arcuate::ui::theme;
@@ -191,7 +191,7 @@ fn limits() {
         let display = Display {
             line_colouring: colouring,
             window: (0.25, 1.5),
-            ..defaults::line_display()
+            ..display::line_display()
         };
         let id = add_layer(&mut state, name, Content::Tractogram(lines), display);
         let found = bar(of_scene(&state).into_iter().next());

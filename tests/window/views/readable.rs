@@ -5,8 +5,10 @@ use super::sample::{add_sphere, state};
 use crate::support::test;
 use arcuate::data::Role;
 use arcuate::data::appearance::ColourMap;
-use arcuate::state::volume_look::{VolumeLook, VolumeStyle};
-use arcuate::state::{Action, Display, Layout, Pane, Phase, State, defaults, update};
+use arcuate::state::core::colours;
+use arcuate::state::core::volume_look::VolumeLook;
+use arcuate::state::core::volume_look::VolumeStyle;
+use arcuate::state::{Action, Display, Layout, Pane, Phase, State, update};
 use arcuate::ui::snapshot::{self, AddViews, Drawing};
 use egui::{Ui, vec2};
 use libtest_mimic::Trial;
@@ -143,7 +145,7 @@ fn sphere_in_sight(radius_mm: f64) {
     let picture = snapshot::window(&mut studio.0, &state, vec2(360.0, 300.0), 2.0, add).unwrap();
     let [width, height] = picture.size_px;
     let all = || (0..height).flat_map(|y| (0..width).map(move |x| (x, y)));
-    let [r, g, b] = defaults::role_rgb(Role::Seed);
+    let [r, g, b] = colours::role_rgb(Role::Seed);
     let ring: Vec<(u32, u32)> = all()
         .filter(|&(x, y)| picture.pixel(x, y) == [r, g, b, 255])
         .collect();

@@ -3,13 +3,15 @@
 use arcuate::data::region::RegionId;
 use arcuate::data::{AffineSource, Grid, Mask, Region, Role, Shape, Tensor, TensorField, Volume};
 use arcuate::solvers::{curves, tensor_fit};
+use arcuate::state::core::display;
+use arcuate::state::core::layer::Content;
+use arcuate::state::core::layer::LayerId;
 use arcuate::state::document::FitMask;
-use arcuate::state::document::{Content, LayerId};
 use arcuate::state::origin::{Origin, PhantomPart, TensorFit};
 use arcuate::state::session::{CurveKey, CurveParams};
 use arcuate::state::tensors::types::{FitKey, ResidualCache};
 use arcuate::state::{
-    Action, CurveResult, Display, Effect, Layer, Pane, State, Task, Tensors, defaults, update,
+    Action, CurveResult, Display, Effect, Layer, Pane, State, Task, Tensors, update,
 };
 use arcuate::ui::theme;
 use arcuate::ui::views::{Views, layout};
@@ -61,7 +63,7 @@ pub fn state_with(source: AffineSource) -> State {
     let mut state = State::new("CPU".to_owned());
     state.document.name = "test".to_owned();
     let volume = left_volume(&grid);
-    let display = defaults::image_display((0.0, 110.0));
+    let display = display::image_display((0.0, 110.0));
     add_layer(&mut state, "image", Content::Image(volume.clone()), display);
     let inside = |i: usize| {
         let voxel = grid.voxel(i);

@@ -3,10 +3,11 @@
 use crate::support::{lines, test};
 use crate::ui::segment::leaked;
 use arcuate::solvers::level_set::Sphere;
-use arcuate::state::document::LineColouring;
-use arcuate::state::origin::OriginId;
+use arcuate::state::core::display;
+use arcuate::state::core::display::LineColouring;
+use arcuate::state::core::layer::OriginId;
 use arcuate::state::{
-    Action, Content, Display, Layer, LayerId, Layout, Pane, SegmentAction, State, defaults,
+    Action, Content, Display, Layer, LayerId, Layout, Pane, SegmentAction, State,
 };
 use arcuate::ui::theme;
 use arcuate::ui::views::{Views, layout};
@@ -76,7 +77,7 @@ fn clear() {
     let id = LayerId(state.document.fresh_id());
     let display = Display {
         visible: true,
-        ..defaults::line_display()
+        ..display::line_display()
     };
     let beam = [vec![DVec3::X * -30.0, DVec3::X * 30.0]];
     let content = Content::Tractogram(lines(&beam));
@@ -122,7 +123,7 @@ fn bars() {
             visible: true,
             line_colouring,
             window,
-            ..defaults::line_display()
+            ..display::line_display()
         };
         super::sample::add_layer(&mut state, name, Content::Tractogram(lines), display);
     };

@@ -4,7 +4,7 @@ use crate::compute::{Backend, Control, memory};
 use crate::jobs::{Delivery, Job, JobError, PartialSender, Receive, Slot, Worker};
 use crate::phantom::Demo;
 use crate::state::files::opening;
-use crate::state::update::ended;
+use crate::state::job_end::ended;
 use crate::state::{Effect, State};
 use std::sync::Arc;
 

@@ -7,7 +7,7 @@ use crate::data::{Gradients, Grid, Mask, Region, Role, Tractogram, Volume, Volum
 use crate::io;
 use crate::jobs::{Delivery, Folder, Job, JobError, PartialSender, Receive, Slot, Values, Worker};
 use crate::state::files::opening;
-use crate::state::update::ended;
+use crate::state::job_end::ended;
 use crate::state::{Effect, State};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;

@@ -5,7 +5,7 @@ use crate::data::Gradients;
 use crate::io;
 use crate::jobs::{Delivery, Job, JobError, PartialSender, Receive, Slot, Worker};
 use crate::solvers::commit::cylinder::Timing;
-use crate::state::update::ended;
+use crate::state::job_end::ended;
 use crate::state::{Effect, State, filter};
 use std::path::PathBuf;
 use std::sync::Arc;

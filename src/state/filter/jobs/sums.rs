@@ -7,7 +7,7 @@ use crate::jobs::{
 use crate::solvers::commit::dictionary::Dictionary;
 use crate::solvers::tractogram::selection::{SelectionRules, select};
 use crate::state::filter::jobs::FitWeights;
-use crate::state::update::ended;
+use crate::state::job_end::ended;
 use crate::state::{Effect, State};
 use std::collections::BTreeMap;
 use std::sync::Arc;

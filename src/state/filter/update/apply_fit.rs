@@ -3,19 +3,19 @@
 use crate::data::Volume;
 use crate::data::appearance::{ColourMap, Interpolation};
 use crate::data::words::counted;
+use crate::state::core::display::{self, LineColouring};
+use crate::state::core::layer::{Content, Layer, LayerId, OriginId};
 use crate::state::core::words::{THIN, count};
-use crate::state::document::{Content, Layer, LayerId, LineColouring};
+use crate::state::edit::{changed, edit};
 use crate::state::filter::jobs::CommitFit;
 use crate::state::filter::{
     FitPurpose, FitStatistics, MapOf, PreviousFit, Running, Shown, VirtualLesion, WEIGHT, Weighed,
     WeightMap, sorted,
 };
-use crate::state::origin::OriginId;
 use crate::state::recipes::weight_fit;
 use crate::state::session::Severity;
 use crate::state::streamlines::lines_of;
-use crate::state::update::{changed, edit};
-use crate::state::{Display, Document, State, defaults};
+use crate::state::{Display, Document, State};
 use std::sync::Arc;
 
 const CHANGED: &str =
@@ -212,7 +212,7 @@ fn put_map(document: &mut Document, of: LayerId, map: WeightMap, volume: Volume,
         colour_map: colours(&map),
         // Beside most voxels that were fitted lies one that was not, whose 0 is no number to mix in.
         interpolation: Interpolation::Nearest,
-        ..defaults::image_display(window)
+        ..display::image_display(window)
     };
     let layer = Layer::new(id, name, Content::Image(volume), display, origin);
     let image = |l: &Arc<Layer>| lines_of(l).is_none();

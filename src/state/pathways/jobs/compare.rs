@@ -7,8 +7,8 @@ use crate::jobs::{Delivery, Job, JobError, PartialSender, Receive, Slot, Unfinis
 use crate::solvers::eikonal::Prepared;
 use crate::solvers::metric::Metric;
 use crate::solvers::pathway::{Domain, Ends, Params, RandomPairs, Rates};
+use crate::state::job_end::ended;
 use crate::state::pathways::jobs::find::{Wall, coarse, same_walls, shapes, walls};
-use crate::state::update::ended;
 use crate::state::{Effect, State, pathways};
 use std::sync::Arc;
 use std::time::Instant;

@@ -3,9 +3,9 @@
 use crate::compute::Control;
 use crate::data::{Mask, Role};
 use crate::jobs::{Delivery, Job, JobError, PartialSender, Receive, Slot, Worker};
+use crate::state::job_end::ended;
 use crate::state::pathways::{PathwayResult, update};
 use crate::state::regions::jobs::labels::LABELS;
-use crate::state::update::ended;
 use crate::state::{Effect, State};
 use std::sync::Arc;
 

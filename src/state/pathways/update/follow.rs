@@ -2,9 +2,9 @@
 
 use crate::jobs::session::Tensors;
 use crate::state::core::live::Live;
-use crate::state::core::words::mask;
 use crate::state::pathways::jobs::{FindPathway, PATHWAY};
 use crate::state::pathways::{LAG, PathwayKey, PathwayRuntime};
+use crate::state::tensors::mask_text;
 use crate::state::{Effect, State, Task};
 use std::time::Duration;
 
@@ -86,7 +86,7 @@ fn ask(state: &mut State, effects: &mut Vec<Effect>) {
         coarse,
         known,
         kept: None,
-        mask_name: mask::name_of(&state.document),
+        mask_name: mask_text::name_of(&state.document),
     };
     state.session.pathways.running = Some((wanted, coarse));
     effects.push(Effect::submit(request));

@@ -1,11 +1,11 @@
 //! Pathways that a session brought without their costs: solved again, one after the other.
 
 use crate::data::DataId;
-use crate::state::core::words::mask;
-use crate::state::document::LayerId;
+use crate::state::core::layer::LayerId;
 use crate::state::pathways::KeptPathway;
 use crate::state::pathways::jobs::FindPathway;
 use crate::state::session::Severity;
+use crate::state::tensors::mask_text;
 use crate::state::update::basis;
 use crate::state::{Content, Document, Effect, State};
 use std::sync::Arc;
@@ -19,7 +19,7 @@ pub fn find(document: &Document, kept: &KeptPathway) -> Result<FindPathway, Stri
         coarse: false,
         known: None,
         kept: Some(kept.id.0),
-        mask_name: mask::name_of_fit(document, kept.fit),
+        mask_name: mask_text::name_of_fit(document, kept.fit),
     })
 }
 

@@ -5,9 +5,9 @@ use crate::data::{Mask, Role, Volume};
 use crate::jobs::{Delivery, Job, JobError, PartialSender, Receive, Slot, Worker};
 use crate::solvers;
 use crate::solvers::region::{self, LabelCount, Numbers};
-use crate::state::document::LayerId;
+use crate::state::core::layer::LayerId;
+use crate::state::job_end::ended;
 use crate::state::regions::make;
-use crate::state::update::ended;
 use crate::state::{Effect, State};
 use std::sync::Arc;
 

@@ -5,8 +5,8 @@ use crate::data::{Grid, Mask, Shape, Volume};
 use crate::jobs::{Delivery, Job, JobError, PartialSender, Receive, Slot, Unfinished, Worker};
 use crate::solvers;
 use crate::solvers::region::{self, Change, Combine};
+use crate::state::job_end::ended;
 use crate::state::regions::make;
-use crate::state::update::ended;
 use crate::state::{Effect, State};
 use std::sync::Arc;
 

@@ -13,9 +13,9 @@ use crate::solvers::level_set::{
     Agreement, Ended, Evolution, Field, InputError, Leak, Measures, Params, RunHistory, Size,
     Sphere,
 };
+use crate::state::job_end::ended;
 use crate::state::segment::jobs::run_worker::WorkerMemory;
 use crate::state::segment::jobs::{Proximity, ProximityTarget, SEGMENT, SpeedSources};
-use crate::state::update::ended;
 use crate::state::{Effect, State, segment};
 use glam::DVec3;
 use serde::{Deserialize, Serialize};

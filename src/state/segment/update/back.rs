@@ -1,11 +1,11 @@
 //! The way back of a surface, with what steered it there.
 
+use crate::state::core::layer::LayerId;
 use crate::state::core::words::count;
-use crate::state::document::LayerId;
+use crate::state::edit::edit;
 use crate::state::segment::jobs::{Rewind, RunControl, RunRequest, SurfaceUpdate};
 use crate::state::segment::update::wanted;
 use crate::state::segment::{EarlierRun, SegmentRuntime, Segmentation};
-use crate::state::update::edit;
 use crate::state::{State, Task};
 
 /// Back to the state after so many steps.

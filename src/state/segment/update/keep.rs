@@ -2,8 +2,10 @@
 
 use crate::data::region::RegionId;
 use crate::data::{Mask, Role, Shape};
+use crate::state::core::layer::{Content, Layer, LayerId};
 use crate::state::core::words::{fixed, with_unit};
-use crate::state::document::{Content, Layer, LayerId};
+use crate::state::core::{colours, display};
+use crate::state::edit::edit;
 use crate::state::files::jobs::SaveMask;
 use crate::state::recipes::{segment_script, segmented_recipe};
 use crate::state::regions::jobs::save::SaveLabels;
@@ -13,8 +15,7 @@ use crate::state::segment::{
     KeptSurface, LIVE_RGB, SegmentFile, Segmented, SpeedInputs, Start, frame_of,
 };
 use crate::state::session::Severity;
-use crate::state::update::edit;
-use crate::state::{Display, Document, Effect, Recipe, State, defaults};
+use crate::state::{Display, Document, Effect, Recipe, State};
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -78,7 +79,7 @@ pub(in crate::state) fn keep(state: &mut State) {
     let used = state.document.surfaces.len();
     let surface = KeptSurface {
         phi: live.phi.clone(),
-        colour: defaults::CATEGORIES[used % defaults::CATEGORIES.len()],
+        colour: colours::CATEGORIES[used % colours::CATEGORIES.len()],
         measures: live.figures.as_ref().map(|f| f.measures),
     };
     let ml = surface
@@ -92,7 +93,7 @@ pub(in crate::state) fn keep(state: &mut State) {
         let name = names.find(|name| !taken(name)).unwrap_or_default();
         let display = Display {
             visible: true,
-            ..defaults::mask_display()
+            ..display::mask_display()
         };
         let origin = document.origins.add(made);
         let layer = Layer::new(id, name, Content::Mask(mask), display, origin);

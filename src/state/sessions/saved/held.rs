@@ -2,7 +2,7 @@
 
 use crate::jobs::session::ReadSession;
 use crate::state::Document;
-use crate::state::document::{Layer, LayerId};
+use crate::state::core::layer::{Layer, LayerId};
 use crate::state::sessions::saved::{MissingLayer, SavedDocument, SavedLayer};
 use std::sync::Arc;
 

@@ -2,7 +2,7 @@
 
 use crate::io::Remark;
 use crate::jobs::session::{Found, Item, Restored, Standing};
-use crate::state::document::{Layer, LayerId};
+use crate::state::core::layer::{Layer, LayerId};
 use crate::state::sessions::saved::held::find_again;
 use crate::state::sessions::saved::read::{item, put_edits, restore};
 use crate::state::sessions::saved::results::result_name;

@@ -3,7 +3,8 @@
 use crate::jobs::session::ReadSession;
 use crate::solvers::tensor_fit::FitMap;
 use crate::solvers::tractogram::selection::Edit;
-use crate::state::document::{Document, LayerId, Made};
+use crate::state::core::layer::LayerId;
+use crate::state::document::{Document, Made};
 use crate::state::origin::{Computed, Origin};
 use crate::state::regions::saved::MissingPart;
 use crate::state::sessions::saved::origins::edits;

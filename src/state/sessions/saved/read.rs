@@ -4,10 +4,11 @@ use crate::data::axis_change::AxisChange;
 use crate::io::{Reading, Remark};
 use crate::jobs::session::{Item, NotRestored, ReadSession, Restored, RestoredLayers, Standing};
 use crate::solvers::tractogram::selection::Edit;
+use crate::state::core::layer::{Content as DocumentContent, Layer, LayerId, OriginId};
 use crate::state::density::{self, words};
-use crate::state::document::{Content as DocumentContent, Layer, LayerId, Rays};
+use crate::state::document::Rays;
 use crate::state::files::jobs::open::Loaded;
-use crate::state::origin::{Origin, OriginId, Origins, PhantomPart};
+use crate::state::origin::{Origin, Origins, PhantomPart};
 use crate::state::sessions::saved::origins::{Resolved, edits};
 use crate::state::sessions::saved::results::result_name;
 use crate::state::sessions::saved::{

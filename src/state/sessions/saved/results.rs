@@ -1,7 +1,7 @@
 //! Checksums of results that a session holds, under the names of these results.
 
 use crate::jobs::session::ToSum;
-use crate::state::document::Content as DocumentContent;
+use crate::state::core::layer::Content as DocumentContent;
 use crate::state::filter::WEIGHT;
 use crate::state::pathways::PathwayResult;
 use crate::state::{State, Task};

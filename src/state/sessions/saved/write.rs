@@ -5,8 +5,9 @@ use crate::data::{DataId, Mask, Region, Shape};
 use crate::jobs::session::{
     Listed, ReadSession, SessionDraft, Standing, Stored, StoredNumbers, ToSum, Wording,
 };
-use crate::state::document::{Content as DocumentContent, Display, Layer, LayerId};
-use crate::state::origin::{Computed, Origin, OriginId};
+use crate::state::core::display::Display;
+use crate::state::core::layer::{Content as DocumentContent, Layer, LayerId, OriginId};
+use crate::state::origin::{Computed, Origin};
 use crate::state::sessions::saved::results::results;
 use crate::state::sessions::saved::{
     Content, MissingLayer, SavedContent, SavedDocument, SavedLayer, SavedOrigin, SavedRegion,

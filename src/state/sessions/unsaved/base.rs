@@ -4,13 +4,14 @@ use crate::data::region::RegionId;
 use crate::data::{DataId, Region, Shape};
 use crate::solvers::geodesic::{self, Cut};
 use crate::solvers::{commit, curves, level_set, pathway, tensor_fit};
-use crate::state::document::{Document, Layer, LayerId};
+use crate::state::State;
+use crate::state::core::layer::{Layer, LayerId};
+use crate::state::document::Document;
 use crate::state::filter::{Times, Weighed};
 use crate::state::recipe::MediumRecipe;
-use crate::state::segment::Start;
+use crate::state::segment::{SegmentSettings, Start};
 use crate::state::sessions::unsaved::{same_start, turned};
-use crate::state::track::whole_brain::WholeBrain;
-use crate::state::{State, defaults};
+use crate::state::track::types::WholeBrain;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -67,7 +68,7 @@ impl Segment {
         let mut params = settings.params.clone();
         if !settings.told {
             // The image's window gave them, not the user.
-            let default_value = defaults::segment().params;
+            let default_value = SegmentSettings::defaults().params;
             (params.target, params.tolerance) = (default_value.target, default_value.tolerance);
         }
         Self {

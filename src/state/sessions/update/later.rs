@@ -3,14 +3,14 @@
 use crate::data::Tractogram;
 use crate::jobs::Slot;
 use crate::jobs::session::{Match, Remake, RestoredLayers, SessionRequest, Standing};
+use crate::state::core::layer::{Content as Held, Layer, LayerId};
 use crate::state::core::words::counted;
-use crate::state::document::{Content as Held, Layer, LayerId};
+use crate::state::edit::{changed, edit};
 use crate::state::origin::{Computed, Origin};
 use crate::state::session::{Severity, Topic};
 use crate::state::sessions::saved;
 use crate::state::sessions::update::{arrange_read, submit};
 use crate::state::update::basis::remake;
-use crate::state::update::{changed, edit};
 use crate::state::{Effect, State, tensors};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;

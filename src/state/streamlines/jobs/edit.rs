@@ -6,8 +6,8 @@ use crate::jobs::{
     Delivery, Job, JobError, PartialSender, Receive, Slot, Worker, memory_for_curves,
 };
 use crate::solvers::tractogram::selection::{Edit, apply};
+use crate::state::job_end::ended;
 use crate::state::streamlines::update::edits;
-use crate::state::update::ended;
 use crate::state::{Effect, State};
 
 pub const EDIT: Slot = Slot::queue("edit");

@@ -7,9 +7,9 @@ use crate::jobs::{
 };
 use crate::solvers::tractogram::pick;
 use crate::solvers::tractogram::selection::copied;
+use crate::state::job_end::ended;
 use crate::state::streamlines::jobs::Among;
 use crate::state::streamlines::update::select_manually;
-use crate::state::update::ended;
 use crate::state::{Effect, State};
 use std::sync::Arc;
 

@@ -7,8 +7,8 @@ use crate::jobs::{
     Delivery, Job, JobError, PartialSender, Receive, Slot, Unfinished, Worker, memory_for_curves,
 };
 use crate::solvers::tractogram::selection::{Selection, SelectionRules, copied, select};
+use crate::state::job_end::ended;
 use crate::state::streamlines::{SameArc, StreamlineSelection};
-use crate::state::update::ended;
 use crate::state::{Effect, State};
 
 pub const SELECT: Slot = Slot::latest_wins("select");

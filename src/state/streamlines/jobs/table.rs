@@ -4,7 +4,7 @@ use crate::compute::{Backend, Control};
 use crate::data::{Tractogram, Volume};
 use crate::jobs::{Delivery, Job, JobError, PartialSender, Receive, Slot, Unfinished, Worker};
 use crate::solvers::tractogram::selection::{column, means};
-use crate::state::update::ended;
+use crate::state::job_end::ended;
 use crate::state::{Effect, State};
 use std::sync::Arc;
 

@@ -2,7 +2,8 @@
 
 use crate::io::quoted;
 use crate::solvers::tractogram::profile::Sense;
-use crate::state::document::{Layer, Unfiled};
+use crate::state::core::layer::Layer;
+use crate::state::document::Unfiled;
 use crate::state::filter::WEIGHT;
 use crate::state::recipes::{filed, selection_options};
 use crate::state::streamlines::tables::TableRecipe;

@@ -2,15 +2,16 @@
 
 use crate::data::{DataId, Tractogram};
 use crate::solvers::tractogram::selection::{Edit, Runs};
+use crate::state::core::display::Display;
+use crate::state::core::layer::{Content, Layer, LayerId};
 use crate::state::core::words::streamlines;
-use crate::state::document::{Content, Display, Layer, LayerId};
+use crate::state::edit::edit;
 use crate::state::filter::WEIGHT;
 use crate::state::recipes::selection_options;
 use crate::state::session::Severity;
 use crate::state::streamlines::jobs::edit::{EDIT, EditStreamlines};
 use crate::state::streamlines::lines_of;
 use crate::state::streamlines::update::follow;
-use crate::state::update::edit;
 use crate::state::{Document, Effect, State, Task};
 use std::sync::Arc;
 

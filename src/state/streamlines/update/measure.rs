@@ -2,8 +2,8 @@
 
 use crate::state::State;
 use crate::state::action::Phase;
+use crate::state::edit::edit;
 use crate::state::streamlines::Measurement;
-use crate::state::update::edit;
 use glam::DVec3;
 
 /// On whole micrometres, as regions are.

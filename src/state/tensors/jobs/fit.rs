@@ -5,9 +5,9 @@ use crate::data::words::counted;
 use crate::data::{Gradients, Mask, Volume};
 use crate::jobs::{Delivery, Job, JobError, JobHandle, PartialSender, Receive, Slot, Worker};
 use crate::solvers::tensor_fit::{self, Maps, MaskReport, Output, Params};
+use crate::state::job_end::ended;
 use crate::state::tensors::types::FitKey;
 use crate::state::tensors::update;
-use crate::state::update::ended;
 use crate::state::{Effect, State, track};
 use std::sync::Arc;
 

@@ -4,8 +4,8 @@ use crate::compute::Control;
 use crate::data::Tractogram;
 use crate::jobs::{Delivery, Job, JobError, PartialSender, Receive, Slot, Unfinished, Worker};
 use crate::solvers::geodesic::{Cut, rank};
+use crate::state::job_end::ended;
 use crate::state::track::rays;
-use crate::state::update::ended;
 use crate::state::{Effect, State};
 
 /// Rays that a cut leaves.

@@ -4,7 +4,7 @@ use crate::compute::Control;
 use crate::data::Tractogram;
 use crate::jobs::{Delivery, Job, JobError, PartialSender, Receive, Slot, Unfinished, Worker};
 use crate::solvers::curves::StopReason;
-use crate::state::update::ended;
+use crate::state::job_end::ended;
 use crate::state::{Effect, State};
 
 pub const STOPPED: Slot = Slot::latest_wins("stopped");

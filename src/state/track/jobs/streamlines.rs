@@ -7,12 +7,12 @@ use crate::jobs::{
 };
 use crate::solvers::{curves, tracking, tractogram};
 use crate::state::files::jobs::open::{with_lengths, with_target_names};
+use crate::state::job_end::ended;
 use crate::state::session::{CurveKey, CurveParams};
 use crate::state::tensors::types::BootstrapInput;
 use crate::state::track::jobs::bootstrap::residuals;
 use crate::state::track::jobs::{LIVE, live_unfinished, receive_live};
 use crate::state::track::{kept, update};
-use crate::state::update::ended;
 use crate::state::{Effect, State};
 use std::sync::Arc;
 

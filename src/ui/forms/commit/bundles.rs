@@ -2,12 +2,13 @@
 
 use super::act;
 use crate::data::Tractogram;
+use crate::state::core::colours;
 use crate::state::core::words::counted;
 use crate::state::filter::{
     ExtraBundle, FilterAction, Summed, VirtualLesion, VirtualLesionResult, Weighed, WeightMap,
 };
 use crate::state::streamlines::{How, SameArc, lines_of};
-use crate::state::{Action, BundleAction, Layer, Severity, State, defaults};
+use crate::state::{Action, BundleAction, Layer, Severity, State};
 use crate::ui::format::{count, fixed, significant, with_unit};
 use crate::ui::forms::display::select_row;
 use crate::ui::theme::{self, size, space};
@@ -142,7 +143,7 @@ fn colour(i: usize, group: bool) -> Color32 {
     if !group {
         return Color32::from_rgb(0x8D, 0x95, 0xA1);
     }
-    let [r, g, b] = defaults::CATEGORIES[i % defaults::CATEGORIES.len()];
+    let [r, g, b] = colours::CATEGORIES[i % colours::CATEGORIES.len()];
     Color32::from_rgb(r, g, b)
 }
 

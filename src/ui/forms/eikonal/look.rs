@@ -6,7 +6,7 @@ use super::Set;
 use crate::scene;
 use crate::scene::draw_list::Transfer;
 use crate::state::pathways::{EXCESS_SHOWN, PathwaySettings, Shown};
-use crate::state::{Phase, State, defaults};
+use crate::state::{Phase, State};
 use crate::ui::Memory;
 use crate::ui::theme::space;
 use crate::ui::widgets::button::{checkbox, segmented};
@@ -47,7 +47,7 @@ pub fn on_slices(ui: &mut Ui, settings: &PathwaySettings, memory: &mut Memory, s
     if !folded(ui, ON_SLICES, memory) {
         return;
     }
-    let default_value = defaults::pathways();
+    let default_value = PathwaySettings::defaults();
     let limits = [
         *PathwaySettings::RANGE.start(),
         *PathwaySettings::RANGE.end(),

@@ -1,7 +1,7 @@
 //! Results of Pathways: a table of pathways, and the cost along one path.
 
 use super::{compared, profile, row_menu};
-use crate::state::defaults::STALE_OPACITY;
+use crate::state::core::display::STALE_OPACITY;
 use crate::state::pathways::jobs::PATHWAY;
 use crate::state::pathways::{LIVE_RGB, PathwayAction, PathwayResult, Standing};
 use crate::state::tensors::jobs::fit::FIT;

@@ -4,7 +4,7 @@ use super::{Kinds, Set, with};
 use crate::parameters::{Kind, Parameters as _, row};
 use crate::solvers::curves::{MAX_SEEDS, Seeding};
 use crate::solvers::geodesic::{DirectionKind, DirectionParts, Directions, Params};
-use crate::state::{Phase, Rays, defaults};
+use crate::state::{Phase, Rays};
 use crate::ui::forms::display::select_row;
 use crate::ui::forms::parameters::{self, Shown};
 use crate::ui::widgets::menu;
@@ -18,7 +18,7 @@ const MOST: f64 = MAX_SEEDS as f64;
 
 /// Of another kind, about as many in all.
 fn with_directions(rays: &Rays, directions: Directions, kinds: &mut Kinds) -> Rays {
-    let defaults = defaults::rays().count();
+    let defaults = Rays::defaults().count();
     let all = kinds.asked(rays).or(defaults).unwrap_or(1);
     let params = Params {
         directions,

@@ -3,8 +3,9 @@
 use crate::data::appearance::ColourMap;
 use crate::solvers::curves::Seeding;
 use crate::solvers::geodesic::{Cut, Directions};
-use crate::state::core::words::{counted, mask};
+use crate::state::core::words::counted;
 use crate::state::session::RayResult;
+use crate::state::tensors::mask_text;
 use crate::state::{Action, CurveResult, Phase, Rays, State};
 use crate::ui::forms::display::colour_of;
 use crate::ui::forms::tracking::empty::{Empty, targets};
@@ -39,7 +40,7 @@ pub fn nothing(
     let targets = targets(state, live);
     let names: Vec<&str> = targets.iter().map(|r| r.name.as_str()).collect();
     let Some((text, remedy)) =
-        rays::nothing_kept(live, now, &names, &mask::name_of(&state.document))
+        rays::nothing_kept(live, now, &names, &mask_text::name_of(&state.document))
     else {
         return;
     };

@@ -5,7 +5,7 @@ use crate::data::{DataId, Region, Role, Shape, Volume};
 use crate::solvers::region::{Change, Combine, Fill, LabelCount};
 use crate::state::core::words::counted;
 use crate::state::regions::drawing::measured;
-use crate::state::regions::making::{Labels, Making, Source, region_name};
+use crate::state::regions::types::{Labels, Making, Source, region_name};
 use crate::state::{Action, Drawing, Layer, LayerId, Phase, Severity, State, Tool};
 use crate::ui::forms::display::{extent, select_row, short_unit};
 use crate::ui::forms::parameters::{self, Rows, Shown};

@@ -4,8 +4,9 @@ use super::FIT;
 use super::checks::{Check, MASK, REPAIRED};
 use crate::data::gradients::{Weighting, volume_numbers};
 use crate::solvers::tensor_fit::Method;
-use crate::state::core::words::{counted, mask};
+use crate::state::core::words::counted;
 use crate::state::recipe::Source;
+use crate::state::tensors::mask_text;
 use crate::state::{Content, State};
 use crate::ui::format;
 use crate::ui::widgets::rows::Verdict;
@@ -55,9 +56,9 @@ pub fn checks(state: &State) -> Vec<Check> {
             true => "doubtful".to_owned(),
             false => format::with_unit(&format::fixed(found.volume_ml, 0), "ml"),
         },
-        report: [format!("Found from the scan: {}", mask::facts(&found))]
+        report: [format!("Found from the scan: {}", mask_text::facts(&found))]
             .into_iter()
-            .chain(mask::doubt(&found))
+            .chain(mask_text::doubt(&found))
             .collect(),
     });
     let left_out = left_out(state, &tensors.outside_range);

@@ -5,10 +5,11 @@ use crate::data::appearance::ColourMap;
 use crate::data::{Region, Role};
 use crate::solvers::curves::{Params, SeedOutcome};
 use crate::solvers::geodesic::Cut;
-use crate::state::core::words::{counted, mask, streamlines};
-use crate::state::document::LineColouring;
+use crate::state::core::display::LineColouring;
+use crate::state::core::words::{counted, streamlines};
 use crate::state::session::RayResult;
 use crate::state::tensors::jobs::fit::FIT;
+use crate::state::tensors::mask_text;
 use crate::state::track::jobs::LIVE;
 use crate::state::{Action, Content, CurveResult, Method, Phase, Severity, Slot, Standing, State};
 use crate::ui::forms::geodesic::measures;
@@ -105,7 +106,7 @@ fn figures(
             measured_targets(ui, state, live, (rays, cut), memory, actions);
         }
         None => {
-            let mask = mask::name_of(&state.document);
+            let mask = mask_text::name_of(&state.document);
             if let Some((text, remedy)) = tracks::nothing_kept(output, params, &mask) {
                 let way_out = (&*text, remedy, params);
                 nothing(ui, state, live, way_out, memory, actions);

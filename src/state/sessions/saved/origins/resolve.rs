@@ -3,9 +3,10 @@
 use crate::io::{AffineReading, Reading};
 use crate::jobs::session::ReadSession;
 use crate::solvers::tractogram::selection::{Edit, SelectionRules, Within};
-use crate::state::document::{DensityMap, FitMask, LayerId, Made};
+use crate::state::core::layer::{LayerId, OriginId};
+use crate::state::document::{DensityMap, FitMask, Made};
 use crate::state::filter::{MapOf, WeightFit};
-use crate::state::origin::{FoundMask, Input, MapOfFit, Origin, OriginId, TensorFit};
+use crate::state::origin::{FoundMask, Input, MapOfFit, Origin, TensorFit};
 use crate::state::regions::saved::region;
 use crate::state::sessions::saved::{SavedEdit, SavedInput, SavedMask, SavedOrigin, Table};
 use crate::state::{Document, density, segment};

@@ -3,8 +3,9 @@
 use crate::data::{Region, Shape};
 use crate::jobs::session::ReadSession;
 use crate::solvers::tractogram::selection::{Edit, Within};
+use crate::state::core::layer::OriginId;
 use crate::state::document::FitMask;
-use crate::state::origin::{Computed, Input, Origin, OriginId};
+use crate::state::origin::{Computed, Input, Origin};
 use crate::state::sessions::saved::write::Lists;
 use crate::state::sessions::saved::{
     SavedCurves, SavedEdit, SavedFit, SavedInput, SavedMask, SavedOrigin, SavedReading,

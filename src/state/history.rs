@@ -2,7 +2,7 @@
 //! of those a step keeps what differs from the step beside it (`packed`).
 
 use crate::state::Document;
-use crate::state::core::compact_masks::Packed;
+use crate::state::compact_masks::Packed;
 use std::collections::BTreeSet;
 
 /// How many steps can be undone.

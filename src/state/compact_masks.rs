@@ -4,7 +4,7 @@
 use crate::data::region::RegionId;
 use crate::data::{DataId, Grid, Mask, Region, Shape};
 use crate::state::Document;
-use crate::state::document::Content;
+use crate::state::core::layer::Content;
 use std::collections::HashMap;
 use std::sync::Arc;
 

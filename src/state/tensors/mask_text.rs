@@ -1,11 +1,10 @@
 //! Sentences about the mask that tensors are within, and about seeds outside it.
 
-use crate::solvers::curves::Starts;
 use crate::solvers::tensor_fit::MaskReport;
 use crate::state::Document;
+use crate::state::core::layer::{Content, Layer, OriginId};
 use crate::state::core::words::{count, fixed, with_unit};
-use crate::state::document::{Content, FitMask, Layer};
-use crate::state::origin::OriginId;
+use crate::state::document::FitMask;
 
 /// The mask that a fit finds from its scan.
 pub const AUTOMATIC: &str = "the automatic mask";
@@ -104,37 +103,4 @@ pub fn doubtful(found: &MaskReport) -> Option<String> {
         "{doubt}; {}. Look at it (arcuate fit --maps mask), or give one with --mask",
         facts(found)
     ))
-}
-
-/// Why seeds do not start: `the seeds lie outside the automatic mask`.
-pub fn no_start(starts: &Starts, mask: &str) -> String {
-    let fa = starts
-        .min_fa
-        .map_or("no direction stands out".to_owned(), |fa| {
-            format!("FA is below {}", fixed(fa, 2))
-        });
-    let reasons = [
-        (starts.outside_volume, "outside the volume".to_owned()),
-        (starts.outside_mask, format!("outside {mask}")),
-        (
-            starts.outside_regions,
-            "outside the mask regions".to_owned(),
-        ),
-        (starts.low_fa, format!("where {fa}")),
-    ];
-    let all: u64 = reasons.iter().map(|(n, _)| n).sum();
-    let some: Vec<&(u64, String)> = reasons.iter().filter(|(n, _)| *n > 0).collect();
-    match some[..] {
-        [] => "no tensor there has a metric".to_owned(),
-        [_] if all == starts.low_fa => format!("{fa} there"),
-        [(_, place)] => format!("the seeds lie {place}"),
-        _ => {
-            let share = |n: u64| with_unit(&fixed(100.0 * n as f64 / all as f64, 0), "%");
-            let each: Vec<String> = some
-                .iter()
-                .map(|(n, place)| format!("{} {place}", share(*n)))
-                .collect();
-            format!("the seeds lie {}", each.join(", "))
-        }
-    }
 }

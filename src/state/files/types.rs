@@ -1,10 +1,12 @@
 //! Answers about the typed path, kept by their question: an answer holds for exactly this path.
 
-use crate::jobs::{Delivery, PathAnswer, PathCheck, Receive, Unfinished};
+use crate::jobs::PathAnswer;
+use crate::jobs::PathCheck;
+use crate::state::Effect;
 use crate::state::core::live::{Live, LiveKey, Order, Pace};
-use crate::state::session::RecentExports;
-use crate::state::update::ended;
-use crate::state::{Effect, State};
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
 
 #[derive(Clone, Debug, Default)]
 pub struct Paths {
@@ -25,7 +27,7 @@ impl Paths {
         }
     }
 
-    fn done(&mut self, check: &PathCheck, answer: PathAnswer) {
+    pub(in crate::state) fn done(&mut self, check: &PathCheck, answer: PathAnswer) {
         if self.is_open(check) {
             self.answer.finish(answer);
         }
@@ -58,21 +60,24 @@ impl Paths {
 
 impl LiveKey for PathCheck {}
 
-impl Receive<State> for PathCheck {
-    fn receive(
-        &self,
-        delivery: Delivery<PathAnswer>,
-        state: &mut State,
-        effects: &mut Vec<Effect>,
-    ) {
-        ended(state, self, delivery, effects, |state, answer, _, _| {
-            state.session.paths.done(self, answer);
-        });
-    }
+/// Where files were saved last, and as what: the next of the same document go there, too.
+#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+pub struct RecentExports {
+    #[serde(skip)]
+    pub folder: Option<PathBuf>,
+    /// Whole names of the last files, by what they were.
+    pub last: BTreeMap<String, String>,
+}
 
-    fn unfinished(&self, end: &Unfinished, state: &mut State) -> bool {
-        state.session.paths.fail();
-        // A cancelled one was replaced by another question.
-        matches!(end, Unfinished::Cancelled)
+impl RecentExports {
+    pub const TRACKS: &str = "tracks";
+    pub const LAYER: &str = "layer";
+    pub const REGION: &str = "region";
+    pub const PICTURE: &str = "picture";
+
+    pub fn remember(&mut self, what: &str, path: &Path) {
+        self.folder = path.parent().map(Path::to_owned);
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        self.last.insert(what.to_owned(), name.into_owned());
     }
 }
