@@ -525,10 +525,11 @@ fn results(window: &mut Headless, read: &ReadSession) -> Vec<Result<Replayed, St
     if let Some(live) = window.state.final_live() {
         let again = Again::Curves(&live.output.kept);
         let rays = of_rays(&live.key.curves);
+        let recipe = window.state.document.live_recipe(live);
         let replayed = Replayed::new(live_name(rays), saved::LIVE, read, &again).of_rays(rays);
         add(
             saved::LIVE,
-            replayed.with_curves(&live.output.kept, live.recipe.command()),
+            replayed.with_curves(&live.output.kept, recipe.command()),
         );
     }
     if let Some(found) = window.state.final_pathway() {

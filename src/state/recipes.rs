@@ -27,6 +27,11 @@ impl Document {
         self.recipe_from(layer.origin)
     }
 
+    /// The command of live curves.
+    pub fn live_recipe(&self, live: &CurveResult) -> Recipe {
+        recipe(self, &live_made(live))
+    }
+
     /// The command of what has this origin.
     pub fn recipe_from(&self, origin: OriginId) -> Recipe {
         match self.origins.get(origin) {
@@ -186,9 +191,13 @@ pub fn made(document: &Document, requested: &CurveKey, cut: Cut) -> Option<Made>
 }
 
 /// How live curves were made.
-pub fn live_recipe(document: &Document, live: &CurveResult) -> Option<Made> {
-    let cut = live.rays.as_ref().map_or(Cut::All, |rays| rays.cut);
-    made(document, &live.key, cut)
+pub fn live_made(live: &CurveResult) -> Made {
+    Made {
+        fit: live.fit,
+        regions: live.key.regions.clone(),
+        curves: live.key.curves.clone(),
+        cut: live.rays.as_ref().map_or(Cut::All, |rays| rays.cut),
+    }
 }
 
 /// A tensor fit as commands state it; `None` if the origin is no tensor fit.

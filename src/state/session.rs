@@ -8,7 +8,7 @@ use crate::jobs::{AnyJob, BackendKind, DeviceFailure, Folder, JobHandle, Slot};
 use crate::solvers::geodesic::{self, Cut, RayMetric};
 use crate::solvers::{curves, gradient_check, tensor_check};
 use crate::state::alignment::PendingTransform;
-use crate::state::core::layer::LayerId;
+use crate::state::core::layer::{LayerId, OriginId};
 use crate::state::files::types::{Paths, RecentExports};
 use crate::state::job_end::FailedJob;
 use crate::state::pictures::Turning;
@@ -21,7 +21,7 @@ pub use crate::state::snapshots::{Comparing, Snapshot};
 use crate::state::streamlines::StreamlineRuntime;
 use crate::state::tensors::types::FitKey;
 use crate::state::view::Task;
-use crate::state::{Document, Recipe, filter, pathways, segment};
+use crate::state::{Document, filter, pathways, segment};
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -92,7 +92,8 @@ pub struct CurveResult {
     /// Seeds asked for.
     pub seeds: usize,
     pub wall_ms: f64,
-    pub recipe: Recipe,
+    /// The fit of the tensors, in the document's table of origins.
+    pub fit: OriginId,
     /// Names of the target regions in the order of `output.per_target`.
     pub targets: Vec<RegionId>,
     pub key: CurveKey,

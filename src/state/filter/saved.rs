@@ -36,20 +36,20 @@ impl Lists<'_> {
     }
 
     /// Weights of the opened session that cannot be read, as they were there.
-    pub(in crate::state) fn lacking_weights(
+    pub(in crate::state) fn missing_weights(
         &mut self,
         document: &Document,
         layer: &Layer,
     ) -> Option<SavedWeights> {
         let lines = lines_of(layer)?.id();
         let mut parts = document.missing_parts();
-        let (lacking, read) = parts.find_map(|part| match &part.what {
+        let (missing, read) = parts.find_map(|part| match &part.what {
             SessionPart::Weights(w) if w.layer == layer.id && w.lines == Some(lines) => {
                 Some((w, &part.read))
             }
             _ => None,
         })?;
-        let mut saved = lacking.saved.clone();
+        let mut saved = missing.saved.clone();
         saved.values = self.known_numbers(read, saved.values)?;
         saved.fit = self.origin_as_it_was(read, saved.fit)?;
         Some(saved)
@@ -81,13 +81,13 @@ pub(in crate::state) fn attach(
     put_on(document, read, layer, saved).map_err(|why| {
         let id = LayerId(layer.id);
         let lines = document.layer(id).and_then(|l| lines_of(l));
-        let lacking = MissingWeights {
+        let missing = MissingWeights {
             layer: id,
             of: layer.name.clone(),
             lines: lines.map(|lines| lines.id()),
             saved: (**saved).clone(),
         };
-        add_missing(document, read, SessionPart::Weights(Box::new(lacking)), why);
+        add_missing(document, read, SessionPart::Weights(Box::new(missing)), why);
         let part = document.missing_parts().last();
         part.map_or_else(String::new, |part| part.sentence())
     })

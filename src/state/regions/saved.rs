@@ -34,11 +34,11 @@ pub enum SessionPart {
     Surface(Box<SavedSegmentation>, [Option<Painted>; 2]),
 }
 
-/// A region of a session: here, or left out.
+/// A region of a session.
 #[derive(Clone, PartialEq, Debug)]
 pub enum Painted {
     Here(RegionId),
-    Lacking(Box<SavedRegion>),
+    Missing(Box<SavedRegion>),
 }
 
 /// Weights whose numbers are not those of the streamlines that are here, or cannot be read.

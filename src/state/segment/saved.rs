@@ -148,18 +148,18 @@ impl Lists<'_> {
 impl Lists<'_> {
     /// The surface of the session that was opened, where it cannot be read and no other was begun, as it
     /// was there.
-    pub(in crate::state) fn lacking_surface(
+    pub(in crate::state) fn missing_surface(
         &mut self,
         document: &Document,
     ) -> Option<SavedSegmentation> {
         let now = &document.segment;
         let started = !(now.spheres.is_empty() && matches!(now.start, Start::Spheres));
         let mut parts = document.missing_parts().filter(|_| !started);
-        let (lacking, painted, read) = parts.find_map(|part| match &part.what {
+        let (missing, painted, read) = parts.find_map(|part| match &part.what {
             SessionPart::Surface(saved, painted) => Some((saved, painted, &part.read)),
             _ => None,
         })?;
-        let mut saved = (**lacking).clone();
+        let mut saved = (**missing).clone();
         if let SavedStart::Mask { mask, .. } = &mut saved.start {
             *mask = self.known_mask(read, *mask)?;
         }
@@ -169,7 +169,7 @@ impl Lists<'_> {
         }
         saved.painted = painted.clone().map(|painted| match painted? {
             Painted::Here(id) => place_of(document, Some(id)),
-            Painted::Lacking(region) => {
+            Painted::Missing(region) => {
                 let mut regions = document
                     .missing_parts()
                     .filter_map(|part| match &part.what {
@@ -350,10 +350,10 @@ pub(in crate::state) fn put_surface(
         Ok(segment) => document.segment = segment,
         Err(why) => {
             let painted = saved.segment.painted.map(|place| {
-                let lacking = || Some(saved.regions.get(place?)?.clone());
+                let missing = || Some(saved.regions.get(place?)?.clone());
                 match id(place) {
                     Some(id) => Some(Painted::Here(id)),
-                    None => lacking().map(Box::new).map(Painted::Lacking),
+                    None => missing().map(Box::new).map(Painted::Missing),
                 }
             });
             let surface = SessionPart::Surface(Box::new(saved.segment.clone()), painted);

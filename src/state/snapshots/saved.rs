@@ -6,7 +6,7 @@ use crate::jobs::session::{Item, ReadSession, RestoredLayers};
 use crate::state::core::layer::{Content as DocumentContent, Layer, LayerId};
 use crate::state::core::words::some_of;
 use crate::state::origin::Origins;
-use crate::state::recipes::live_recipe;
+use crate::state::recipes::live_made;
 use crate::state::sessions::saved::read::{self, Items, Missing};
 use crate::state::sessions::saved::write::Lists;
 use crate::state::sessions::saved::{
@@ -200,16 +200,13 @@ fn frozen(snapshot: &Snapshot) -> (Document, Option<LayerId>) {
     let Some(live) = &snapshot.live else {
         return (document, snapshot.was_live);
     };
-    let Some(made) = live_recipe(&document, live) else {
-        return (document, None);
-    };
     let mut display = document.live_display().clone();
     if let Some(rays) = &live.rays {
         display.window = rays.range;
     }
     let id = LayerId(document.fresh_id());
     let content = DocumentContent::Tractogram(live.output.kept.clone());
-    let origin = document.origins.add(made);
+    let origin = document.origins.add(live_made(live));
     let layer = Layer::new(id, "Live".to_owned(), content, display, origin);
     document.layers.push(Arc::new(layer));
     (document, Some(id))

@@ -10,7 +10,7 @@ use crate::state::recipe::MediumRecipe;
 use crate::state::session::{CurveKey, CurveParams, CutKey, RayResult, measure_range};
 use crate::state::track::jobs::cut::CutRays;
 use crate::state::track::jobs::shoot::{RayOutput, ShootRays};
-use crate::state::{Effect, Recipe, State, track};
+use crate::state::{Effect, State, track};
 use std::sync::Arc;
 
 /// What coarse rays may take: a third of the tenth of a second after which an answer feels late, the rest
@@ -126,7 +126,7 @@ pub fn shot(
     if let Some(before) = before.filter(|_| job.coarse) {
         range = (range.0.min(before.range.0), range.1.max(before.range.1));
     }
-    let Some(mut live) = track::update::taken_in(state, output, requested, job.cut, wall_ms) else {
+    let Some(mut live) = track::update::taken_in(state, output, requested, wall_ms) else {
         return;
     };
     live.rays = Some(RayResult {
@@ -196,7 +196,4 @@ pub fn ranked(state: &mut State, all: DataId, cut: Cut, kept: Tractogram, least:
     }
     (rays.cut, rays.least) = (cut, least);
     Arc::make_mut(&mut live.output).kept = kept;
-    if let Recipe::Geodesic { cut: told, .. } = &mut live.recipe {
-        *told = cut;
-    }
 }

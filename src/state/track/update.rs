@@ -3,17 +3,16 @@
 use crate::data::words::counted;
 use crate::data::{Region, Role};
 use crate::solvers::curves::{self, Seeding};
-use crate::solvers::geodesic::Cut;
 use crate::state::core::words::{none_started, took};
-use crate::state::document::{Method, Unfiled};
-use crate::state::recipes::{curves_recipe, fit_of, fit_recipe};
+use crate::state::document::Method;
+use crate::state::recipes::fit_of;
 use crate::state::session::{CurveKey, CurveParams, CurveResult};
 use crate::state::tensors::mask_text;
 use crate::state::tensors::types::BootstrapInput;
 use crate::state::track::jobs::LIVE;
 use crate::state::track::jobs::streamlines::TrackStreamlines;
 use crate::state::track::rays;
-use crate::state::{Document, Effect, Recipe, State, Task, segment};
+use crate::state::{Document, Effect, State, Task, segment};
 use std::sync::Arc;
 
 /// While dragging, at most this many seeds: a few milliseconds of work.
@@ -31,15 +30,6 @@ fn asked_of(document: &Document) -> impl Iterator<Item = &Arc<Region>> {
     regions.filter(|r| r.role != Role::Region)
 }
 
-/// The recipe of streamlines or rays; `None` where the tensors are not those of the document.
-pub fn recipe(document: &Document, requested: &CurveKey, cut: Cut) -> Option<Recipe> {
-    let fit = fit_recipe(document, fit_of(document, requested.field)?)?;
-    Some(match document.specs(&requested.regions) {
-        Err(Unfiled(region)) => Recipe::NoCommand { region },
-        Ok(regions) => curves_recipe(fit, regions, requested.curves.clone(), cut),
-    })
-}
-
 /// A mask was written: there may be a command now for what lacked it.
 pub fn exported(state: &mut State, path: &std::path::Path) {
     // Whatever the file held before, it holds something else now.
@@ -49,18 +39,6 @@ pub fn exported(state: &mut State, path: &std::path::Path) {
     };
     let written = state.session.exporting.remove(at);
     state.document.mask_files.push(written);
-    let cut = state.document.rays.cut;
-    let live = state.session.live.as_ref();
-    if let Some(live) = live.filter(|l| matches!(l.recipe, Recipe::NoCommand { .. }))
-        && let Some(recipe) = recipe(
-            &state.document,
-            &live.key,
-            live.rays.as_ref().map_or(cut, |r| r.cut),
-        )
-        && let Some(live) = &mut state.session.live
-    {
-        live.recipe = recipe;
-    }
 }
 
 /// Whether live curves are those of the document as it is.
@@ -105,7 +83,6 @@ pub fn taken_in(
     state: &mut State,
     output: Arc<curves::Output>,
     requested: CurveKey,
-    cut: Cut,
     wall_ms: f64,
 ) -> Option<CurveResult> {
     let document = &state.document;
@@ -113,7 +90,7 @@ pub fn taken_in(
     if !(is_current(document, &requested) || lags) {
         return None;
     }
-    let recipe = recipe(document, &requested, cut)?;
+    let fit = fit_of(document, requested.field)?;
     let seeds = output.fates.iter().sum::<u64>() as usize;
     let kept = counted(output.kept.len(), "streamline");
     let (made, what, min_fa) = match &requested.curves {
@@ -145,7 +122,7 @@ pub fn taken_in(
         coarse: requested.coarse,
         seeds,
         wall_ms,
-        recipe,
+        fit,
         targets: targets.map(|r| r.id).collect(),
         key: requested,
         rays: None,
@@ -159,7 +136,7 @@ pub fn live_done(
     requested: CurveKey,
     wall_ms: f64,
 ) {
-    if let Some(live) = taken_in(state, output, requested, Cut::All, wall_ms) {
+    if let Some(live) = taken_in(state, output, requested, wall_ms) {
         state.session.live = Some(live);
     }
 }

@@ -274,7 +274,7 @@ fn exported() {
     let region = window.state.session.selected_region.expect("selected");
     let command = |window: &Window| {
         let live = window.state.final_live().expect("tracked");
-        live.recipe.command()
+        window.state.document.live_recipe(live).command()
     };
     let file = folder.path().join("painted.nii.gz");
     let in_command = |window: &Window| command(window).contains("painted.nii.gz");

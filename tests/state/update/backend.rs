@@ -206,7 +206,8 @@ fn live() {
     window.holding = false;
     window.deliver(|_| {});
     let live = session(&window).live.expect("streamlines");
-    assert!(live.recipe.command().contains("--seed sphere:3,0,0,4"));
+    let recipe = window.state.document.live_recipe(&live);
+    assert!(recipe.command().contains("--seed sphere:3,0,0,4"));
     assert!(session(&window).live_error.is_none() && !session(&window).stranded.live);
     // One that was under way on the card, and fails after the change.
     let before = window.jobs_of::<TrackStreamlines>().count();

@@ -281,14 +281,8 @@ fn named_gradients() {
         },
     )));
     window.place(Role::Seed, DVec3::ZERO);
-    let live = window
-        .state
-        .session
-        .live
-        .as_ref()
-        .expect("live")
-        .recipe
-        .command();
+    let live = window.state.session.live.as_ref().expect("live");
+    let live = window.state.document.live_recipe(live).command();
     for command in [window.fit().command(), live] {
         let named = "/data/scan.nii.gz --bval /other/a.bval --bvec /other/a.bvec";
         assert!(command.contains(named), "{command}");
@@ -304,10 +298,11 @@ fn no_file() {
         role: Role::Mask,
     });
     let live = window.state.session.live.clone().expect("live");
-    let sentence = live.recipe.no_command().expect("no command");
+    let recipe = window.state.document.live_recipe(&live);
+    let sentence = recipe.no_command().expect("no command");
     assert!(sentence.contains("\"Brain mask\""), "{sentence}");
-    assert!(live.recipe.command().starts_with("# "));
-    window.act(Action::CopyCommand(live.recipe));
+    assert!(recipe.command().starts_with("# "));
+    window.act(Action::CopyCommand(recipe));
     assert!(window.copied.is_empty(), "{:?}", window.copied);
     let reported = |m: &arcuate::state::Message| m.text == sentence;
     assert!(window.state.session.messages.iter().any(reported));

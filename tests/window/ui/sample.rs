@@ -212,7 +212,6 @@ pub fn tracked(mut state: State) -> State {
     };
     region("Midline", Role::Exclude, cube, false);
     let fit = state.document.tensors.as_ref().unwrap().origin;
-    let recipe = state.document.recipe_from(fit);
     let key = CurveKey {
         field: state.document.tensors.as_ref().unwrap().field.id(),
         regions: state
@@ -230,7 +229,7 @@ pub fn tracked(mut state: State) -> State {
         coarse: false,
         seeds: 1500,
         wall_ms: 18.0,
-        recipe,
+        fit,
         targets: vec![target],
         rays: None,
     });

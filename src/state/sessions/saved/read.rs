@@ -259,9 +259,9 @@ pub fn build(
     segment::saved::put_surface(&mut document, read, saved, &regions);
     filter::saved::put(&mut document, read, saved);
     let maps = held::put(&mut document, read, saved, ("map", filter::saved::make));
-    for (sentence, lacking) in masks.into_iter().chain(maps) {
+    for (sentence, layer) in masks.into_iter().chain(maps) {
         left_out.push(sentence);
-        missing.push(lacking);
+        missing.push(layer);
     }
     let others = regions::saved::missing_parts(&document).into_iter();
     left_out.extend(others.map(|(_, sentence)| sentence));

@@ -196,10 +196,10 @@ impl Lists<'_> {
             layers.extend(self.layer_as_it_was(&missing.read, &missing.layer));
         }
         // At their ends, so that the places of those that are here stay.
-        let (lacking, lost) = self.missing_parts(d);
+        let (missing_regions, missing_pathways) = self.missing_parts(d);
         let here = d.regions.iter();
         let mut regions: Vec<SavedRegion> = here.map(|r| self.region(d, r)).collect();
-        regions.extend(lacking);
+        regions.extend(missing_regions);
         SavedDocument {
             name: d.name.clone(),
             layers,
@@ -218,7 +218,7 @@ impl Lists<'_> {
             kept_pathways: {
                 let kept = d.kept_pathways.iter();
                 let kept = kept.filter_map(|k| self.pathway(d, k));
-                kept.chain(lost).collect()
+                kept.chain(missing_pathways).collect()
             },
             segment: {
                 // A snapshot keeps what it was to become.
@@ -226,8 +226,8 @@ impl Lists<'_> {
                 let live = self.state.session.segment.resume().filter(|_| own);
                 // One that nobody has looked at since is still to be gone to.
                 let run = live.or_else(|| d.segment.resume.clone());
-                let lacking = self.lacking_surface(d).filter(|_| run.is_none());
-                lacking.unwrap_or_else(|| self.segmentation(d, run.as_deref()))
+                let missing = self.missing_surface(d).filter(|_| run.is_none());
+                missing.unwrap_or_else(|| self.segmentation(d, run.as_deref()))
             },
             filter: d.filter.clone(),
             store: d.store,
@@ -275,8 +275,8 @@ impl Lists<'_> {
             file_change: layer.file_change.clone(),
             weights: {
                 let weights = self.weights(document, layer);
-                let lacking = || self.lacking_weights(document, layer);
-                weights.or_else(lacking).map(Box::new)
+                let missing = || self.missing_weights(document, layer);
+                weights.or_else(missing).map(Box::new)
             },
         })
     }
