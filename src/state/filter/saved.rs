@@ -8,10 +8,9 @@ use crate::state::core::layer::{Content, Layer, LayerId};
 use crate::state::core::words::count;
 use crate::state::density::saved::{grid_of, saved_grid};
 use crate::state::filter::{WEIGHT, Weighed, sorted};
-use crate::state::regions::saved::{MissingWeights, SessionPart, add_missing};
 use crate::state::sessions::saved::write::Lists;
 use crate::state::sessions::saved::{
-    SavedContent, SavedDocument, SavedLayer, SavedOrigin, SavedWeights, Table,
+    SavedContent, SavedDocument, SavedLayer, SavedOrigin, SavedWeights, Table, SessionPart, MissingWeights, add_missing,
 };
 use crate::state::streamlines::lines_of;
 use std::sync::Arc;

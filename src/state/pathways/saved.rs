@@ -4,9 +4,9 @@ use crate::jobs::session::ReadSession;
 use crate::state::Document;
 use crate::state::core::layer::LayerId;
 use crate::state::pathways::{AmongPairs, KeptPathway, PathwaySettings};
-use crate::state::regions::saved::{SessionPart, add_missing, region};
+use crate::state::regions::saved::region;
 use crate::state::sessions::saved::write::Lists;
-use crate::state::sessions::saved::{SavedDocument, SavedPathway, Table};
+use crate::state::sessions::saved::{SavedDocument, SavedPathway, SessionPart, Table, add_missing};
 use std::sync::Arc;
 
 impl Lists<'_> {

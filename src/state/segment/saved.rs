@@ -9,13 +9,13 @@ use crate::state::Document;
 use crate::state::core::colours::CATEGORIES;
 use crate::state::core::layer::{Content, Layer, LayerId};
 use crate::state::origin::Input;
-use crate::state::regions::saved::{Painted, SessionPart, add_missing, region};
+use crate::state::regions::saved::region;
 use crate::state::segment::jobs::{PlacedSphere, RunCheckpoint, SpeedSources};
 use crate::state::segment::{KeptSurface, Segmentation, Segmented, SpeedInputs, Start, scalar};
 use crate::state::sessions::saved::write::Lists;
 use crate::state::sessions::saved::{
     SavedContent, SavedDocument, SavedInput, SavedInputs, SavedLayer, SavedOrigin, SavedRegion,
-    SavedRun, SavedSegment, SavedSegmentation, SavedStart, Table,
+    SavedRun, SavedSegment, SavedSegmentation, SavedStart, Table, SessionPart, Painted, add_missing,
 };
 use std::sync::Arc;
 

@@ -14,10 +14,11 @@ pub(in crate::state) mod read;
 mod results;
 pub(in crate::state) mod write;
 
-pub use crate::state::regions::saved::{Group, MissingPart, SessionPart, missing_parts};
+pub(in crate::state) use crate::state::sessions::saved::missing::add_missing;
 pub use crate::state::sessions::saved::late::{moved_to, restore_missing, restore_weights};
 pub use crate::state::sessions::saved::missing::{
-    AwaitedLayers, MissingItem, MissingLayer, away, unopened,
+    AwaitedLayers, Group, MissingItem, MissingLayer, MissingPart, MissingWeights, Painted,
+    SessionPart, away, missing_parts, unopened,
 };
 pub use crate::state::sessions::saved::origins::{
     SavedCurves, SavedDensity, SavedEdit, SavedFit, SavedInput, SavedMask, SavedOrigin,

@@ -13,7 +13,7 @@ use crate::state::sessions::saved::origins::{Resolved, edits};
 use crate::state::sessions::saved::results::result_name;
 use crate::state::sessions::saved::{
     AwaitedLayers, Content, MissingItem, MissingLayer, SavedDocument, SavedLayer, SavedOrigin,
-    Table, held, not_what_it_was,
+    Table, held, missing_parts, not_what_it_was,
 };
 use crate::state::snapshots::{self, MOST as MOST_SNAPSHOTS};
 use crate::state::{
@@ -263,7 +263,7 @@ pub fn build(
         left_out.push(sentence);
         missing.push(layer);
     }
-    let others = regions::saved::missing_parts(&document).into_iter();
+    let others = missing_parts(&document).into_iter();
     left_out.extend(others.map(|(_, sentence)| sentence));
     set_missing(&mut document, &missing, saved, read);
     let layers = saved.layers.clone().into();
