@@ -3,10 +3,11 @@
 use crate::support::session_window::{Window, told};
 use crate::support::test;
 use arcuate::data::Role;
+use arcuate::jobs::session::ResultStorage;
 use arcuate::state::density::{Value, Wanted};
 use arcuate::state::sessions::saved;
 use arcuate::state::streamlines::How;
-use arcuate::state::{Action, BundleAction, LayerId, State};
+use arcuate::state::{Action, BundleAction, LayerId, SessionAction, State};
 use glam::dvec3;
 use libtest_mimic::Trial;
 
@@ -14,6 +15,10 @@ pub fn tests() -> Vec<Trial> {
     vec![
         test("sessions::an origin stands once", once),
         test("sessions::an input comes back as it was", input),
+        test(
+            "sessions::a scan that is found elsewhere is that of its results",
+            found,
+        ),
     ]
 }
 
@@ -106,4 +111,32 @@ fn input() {
     let again = Window::opened(&path);
     assert!(again.state.document.is_edited(layer));
     assert_eq!(command(&again), before);
+}
+
+/// Streamlines that a session has as their recipe alone are made again once their scan is found.
+fn found() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let mut window = Window::with_scan(folder.path());
+    let tracks = kept(&mut window);
+    let scan = window.state.document.layer_named("dwi").expect("opened").id;
+    window.session(SessionAction::SetStore(ResultStorage::Nothing));
+    let path = folder.path().join("s.arcuate");
+    window.save(&path);
+    let moved = folder.path().join("moved");
+    std::fs::create_dir(&moved).expect("a folder");
+    for name in ["dwi.nii.gz", "dwi.bval", "dwi.bvec"] {
+        std::fs::rename(folder.path().join(name), moved.join(name)).expect("moved");
+    }
+    let mut again = Window::opened(&path);
+    again.session(SessionAction::OpenAnyway);
+    assert!(again.state.document.missing_layer(tracks).is_some());
+    let (layer, path) = (scan, moved.join("dwi.nii.gz"));
+    again.session(SessionAction::Restore { layer, path });
+    again.session(SessionAction::MakeAgain(tracks));
+    let status = &again.state.session.status;
+    assert!(status.ends_with("same bytes"), "{status} {}", again.said());
+    let document = &again.state.document;
+    let command = document.recipe(document.layer(tracks).expect("made"));
+    let named = moved.join("dwi.nii.gz");
+    assert!(command.command().contains(&*named.to_string_lossy()));
 }

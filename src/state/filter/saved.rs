@@ -10,7 +10,8 @@ use crate::state::density::saved::{grid_of, saved_grid};
 use crate::state::filter::{WEIGHT, Weighed, sorted};
 use crate::state::sessions::saved::write::Lists;
 use crate::state::sessions::saved::{
-    SavedContent, SavedDocument, SavedLayer, SavedOrigin, SavedWeights, Table, SessionPart, MissingWeights, add_missing,
+    MissingWeights, SavedContent, SavedDocument, SavedLayer, SavedOrigin, SavedWeights,
+    SessionPart, Table, add_missing,
 };
 use crate::state::streamlines::lines_of;
 use std::sync::Arc;

@@ -14,8 +14,9 @@ use crate::state::segment::jobs::{PlacedSphere, RunCheckpoint, SpeedSources};
 use crate::state::segment::{KeptSurface, Segmentation, Segmented, SpeedInputs, Start, scalar};
 use crate::state::sessions::saved::write::Lists;
 use crate::state::sessions::saved::{
-    SavedContent, SavedDocument, SavedInput, SavedInputs, SavedLayer, SavedOrigin, SavedRegion,
-    SavedRun, SavedSegment, SavedSegmentation, SavedStart, Table, SessionPart, Painted, add_missing,
+    Painted, SavedContent, SavedDocument, SavedInput, SavedInputs, SavedLayer, SavedOrigin,
+    SavedRegion, SavedRun, SavedSegment, SavedSegmentation, SavedStart, SessionPart, Table,
+    add_missing,
 };
 use std::sync::Arc;
 

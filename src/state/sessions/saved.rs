@@ -14,8 +14,8 @@ pub(in crate::state) mod read;
 mod results;
 pub(in crate::state) mod write;
 
-pub(in crate::state) use crate::state::sessions::saved::missing::add_missing;
 pub use crate::state::sessions::saved::late::{moved_to, restore_missing, restore_weights};
+pub(in crate::state) use crate::state::sessions::saved::missing::add_missing;
 pub use crate::state::sessions::saved::missing::{
     AwaitedLayers, Group, MissingItem, MissingLayer, MissingPart, MissingWeights, Painted,
     SessionPart, away, missing_parts, unopened,

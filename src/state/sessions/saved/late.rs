@@ -1,7 +1,7 @@
 //! Layers of a session whose files are found after it was opened.
 
 use crate::io::Remark;
-use crate::jobs::session::{Found, Item, Restored, Standing};
+use crate::jobs::session::{Found, Item, Restored};
 use crate::state::core::layer::{Layer, LayerId};
 use crate::state::sessions::saved::held::find_again;
 use crate::state::sessions::saved::read::{item, put_edits, restore};
@@ -13,13 +13,8 @@ use std::sync::Arc;
 
 /// What has to be read for a layer that was not here, whose file is there now.
 pub fn moved_to(missing: &MissingLayer, path: PathBuf) -> Result<Item, String> {
-    let mut read = (*missing.read).clone();
-    if let Some(SavedOrigin::File { file, .. }) = missing.base()
-        && let Some(found) = read.files.get_mut(*file)
-    {
-        (found.path, found.standing) = (path, Standing::Same);
-    }
-    let table = Table::new(&missing.read);
+    let read = missing.session_with_file_at(path);
+    let table = Table::new(&read);
     let name = result_name(missing.layer.id);
     let item = item(table, &missing.layer, &name, &read)?;
     match item.ok_or("Nothing is read for this layer")? {
@@ -70,7 +65,12 @@ pub fn restore_missing(
         ) => Some(not_what_it_was(&found.entry, path, why)),
         _ => saved.file_change.clone(),
     };
-    let table = Table::new(&missing.read);
+    // Whatever else the session says of the file is true of it where it lies now.
+    let read = match &restored {
+        Restored::File { path, .. } => Arc::new(missing.session_with_file_at(path.clone())),
+        _ => missing.read.clone(),
+    };
+    let table = Table::new(&read);
     let moved = table.moved(saved.origin);
     let there = moved.map_or(Ok(None), |(by, _)| restored.moved_to(by))?;
     let (layer, mut notes) = restore(&document.origins, table, saved, restored)?;
@@ -81,6 +81,7 @@ pub fn restore_missing(
     };
     let steps = missing.edits()?;
     document.remove_missing_layer(id);
+    document.replace_session(&missing.read, &read);
     document.layers.push(Arc::new(layer));
     // What was edited is what was opened no more, and could not be moved.
     notes.extend(
@@ -91,7 +92,7 @@ pub fn restore_missing(
     put_edits(document, id, &steps);
     regions::saved::find_again(document, id);
     find_again(document, segment::saved::make);
-    let unread = filter::saved::attach(document, &missing.read, saved).err();
+    let unread = filter::saved::attach(document, &read, saved).err();
     notes.extend(unread.map(Remark::from));
     find_again(document, filter::saved::make);
     Ok(notes)

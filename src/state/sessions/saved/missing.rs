@@ -2,7 +2,7 @@
 
 use crate::data::DataId;
 use crate::data::region::RegionId;
-use crate::jobs::session::ReadSession;
+use crate::jobs::session::{ReadSession, Standing};
 use crate::solvers::tensor_fit::FitMap;
 use crate::solvers::tractogram::selection::Edit;
 use crate::state::core::layer::LayerId;
@@ -12,10 +12,10 @@ use crate::state::origin::{Computed, Origin};
 use crate::state::sessions::saved::origins::edits;
 use crate::state::sessions::saved::results::result_name;
 use crate::state::sessions::saved::{
-    SavedLayer, SavedOrigin, SavedPathway, SavedRegion, SavedSegmentation, SavedShape, SavedWeights,
-    Table,
+    SavedLayer, SavedOrigin, SavedPathway, SavedRegion, SavedSegmentation, SavedShape,
+    SavedWeights, Table,
 };
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 #[derive(Clone, Debug)]
@@ -113,6 +113,30 @@ impl Document {
             .retain(|item| !matches!(item, MissingItem::Part(part) if is(part)));
     }
 
+    /// What else is missing of a session has its files where they are in `now`.
+    pub(in crate::state) fn replace_session(
+        &mut self,
+        before: &Arc<ReadSession>,
+        now: &Arc<ReadSession>,
+    ) {
+        let replace = |read: &mut Arc<ReadSession>| {
+            if Arc::ptr_eq(read, before) {
+                read.clone_from(now);
+            }
+        };
+        for item in &mut self.missing {
+            replace(match item {
+                MissingItem::Layer(layer) | MissingItem::Origin(layer) => {
+                    &mut Arc::make_mut(layer).read
+                }
+                MissingItem::Part(part) => &mut Arc::make_mut(part).read,
+            });
+        }
+        if let Some(awaited) = &mut self.awaited {
+            replace(&mut awaited.read);
+        }
+    }
+
     /// The number of things that a session had and the document has not.
     pub(in crate::state) fn missing_count(&self) -> usize {
         self.missing_layers().count() + self.missing_parts().count()
@@ -154,6 +178,17 @@ impl MissingLayer {
     /// Where it comes from before it was edited, moved and reoriented.
     pub(in crate::state) fn base(&self) -> Option<&SavedOrigin> {
         Table::new(&self.read).base(self.layer.origin)
+    }
+
+    /// Its session, with the layer's file at another place.
+    pub(in crate::state) fn session_with_file_at(&self, path: PathBuf) -> ReadSession {
+        let mut read = (*self.read).clone();
+        if let Some(SavedOrigin::File { file, .. }) = self.base()
+            && let Some(found) = read.files.get_mut(*file)
+        {
+            (found.path, found.standing) = (path, Standing::Same);
+        }
+        read
     }
 
     /// Where its file was, if it is of one.
