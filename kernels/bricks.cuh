@@ -1,77 +1,76 @@
-// The bricks of a level set, and how pages come and go; see level_set.cu.
+// The bricks of a level set, and the allocation of their pages; see level_set.cu.
 #pragma once
 
 #include "fronts.cuh"
 
-// Where bricks without a page point: pages of -clamp and of +clamp.
+// Pages of bricks without their own: all -clamp, and all +clamp.
 constexpr int OUTSIDE = 0, INSIDE = 1;
-// Steps that a page outlives its use. Where bricks have warps, that is from one redistancing to the next and
-// longer: speeds of opposite sign make the band narrower between the two.
+// Steps for which an unused page is kept. If warps process bricks, this exceeds the interval between two
+// redistancings, because speeds of opposite sign narrow the band in between.
 constexpr int LINGER = 8, LONG_LINGER = 32;
 constexpr u32 NONE = ~0u, BORDER = 1u << 31;
 
 struct State {
-    // Beyond the last page; bricks in line.
+    // One past the last page; number of listed bricks.
     int high, in_line;
     int step, top, activated, retired, logged;
     float region[3];
-    // Blocks that have come to a barrier; turns that warps have taken beyond their first.
+    // Blocks that have reached a barrier; turns taken by warps after their first.
     u32 arrived, turn;
     long long inside, sum;
 };
 static_assert(sizeof(State) == 12 * 4 + 2 * 8, "as State in cuda.rs");
 
-// A pass of a launch in which warps have bricks.
+// A pass of a launch in which warps process bricks.
 struct Lap {
-    // How many fresh pages take part in it, and above it the pass, counted as State::step.
+    // Number of fresh pages in the pass and, in the upper half, the pass, counted as State::step.
     u64 fresh;
-    // Bricks that it has been made for.
+    // Number of bricks for which the pass is finished.
     u32 finished, unused;
 };
 static_assert(sizeof(Lap) == 16, "as in cuda.rs");
 
-// All that stays the same during a graph.
+// Data that are constant during a graph.
 struct Tables {
     const Rules* rules;
     State* state;
-    // By brick: its page, or the complement of a constant while somebody gets a page for it; when it was last
-    // wished for.
+    // By brick: its page, or the complement of a constant while a page is being allocated for it; the step at which
+    // it was last requested.
     int *page_of, *wished;
-    // By page: x | y << 10 | z << 20 of its brick, and BORDER at the grid's, or NONE; 27 neighbours in 32
-    // places.
+    // By page: x | y << 10 | z << 20 of its brick, with BORDER at the grid's border, or NONE; 27 neighbours in 32
+    // entries.
     u32* place;
     int* neighbours;
     int* stack;
-    // Bricks, or complements of those that have been published, and their pages.
+    // Bricks, or complements of those already published, and their pages.
     int2* taken;
     int* idle;
-    // By step: more voxels inside than before.
+    // By step: increase in the number of voxels inside.
     int* log;
-    // By brick: planes of 512 numbers; grey values as whole numbers, where a term needs their sum.
+    // By brick: planes of 512 numbers; grey values as integers, if a term needs their sum.
     const float* speeds;
     const int* quanta;
-    // Of the shell: neighbour << 21 | place in the tile << 10 | place in its page or sides. Warps have
-    // halves of rows (0 to 63, 128 to 135), quarters of columns (64 to 95, 136 to 143), or single values
-    // (96 to 127).
+    // Entries of the shell: neighbour << 21 | index in the tile << 10 | index in its page or sides. Warps copy half
+    // rows (0 to 63, 128 to 135), quarter columns (64 to 95, 136 to 143), or single values (96 to 127).
     const u32* shell;
-    // Likewise of single values of pages alone, all 488 of them.
+    // The same for single values of pages only, all 488 of them.
     const u32* halo;
-    // Two copies of so many pages: a value, and above it the passes that made it.
+    // Two copies of this many pages: a value and, in the upper half, the passes that made it.
     u64* exchange;
     u32 exchanged, unused;
     u32 size[3], bricks[3];
     int planes;
-    // Where the pages' sides lie behind the pages.
+    // Offset of the pages' sides after the pages.
     u32 sides;
-    // By page: the pass that made its values, where warps have bricks.
+    // By page: the pass that made its values, if warps process bricks.
     u32* made;
     Lap* laps;
     // Pages in the order of their bricks.
     int* line;
 };
 
-// Of a brick at the grid's border: room from its first voxel to the grid's last, and on which sides the
-// grid begins with it.
+// For a brick at the grid's border: distance from its first voxel to the grid's last, and the sides on which the grid
+// begins with it.
 struct Border {
     int x, y, z;
     u32 sides;
@@ -87,8 +86,8 @@ __device__ __forceinline__ Border border_of(const Tables& t, u32 place) {
             (u32)((x == 0) | (y == 0) << 1 | (z == 0) << 2)};
 }
 
-// Repeats the grid's last voxels beyond it, in the tile of a brick at its border: along x, then y, then z, so
-// that edges and corners follow. By the threads of a block, or of a warp.
+// Repeats the grid's last voxels beyond it, in the tile of a brick at its border: along x, then y, then z, so that
+// edges and corners follow. By the threads of a block, or of a warp.
 template <int THREADS>
 __device__ __noinline__ void repeat(float* tile, Border b) {
     const int room[3] = {b.x, b.y, b.z}, along[3] = {1, ROW, PLANE};
@@ -105,7 +104,7 @@ __device__ __noinline__ void repeat(float* tile, Border b) {
     }
 }
 
-// A bit for each part of a thread whose voxel lies in the grid.
+// One bit for each part of a thread whose voxel lies in the grid.
 template <int PARTS>
 __device__ __forceinline__ u32 within(Border b, int x0, int y0, int z0) {
     u32 valid = 0;
@@ -115,21 +114,21 @@ __device__ __forceinline__ u32 within(Border b, int x0, int y0, int z0) {
     return valid;
 }
 
-// Read again rather than kept, as registers are short.
+// Reread instead of stored, because registers are scarce.
 __device__ __forceinline__ u32 entry(const u32* at) {
     u32 e;
     asm volatile("ld.global.nc.u32 %0, [%1];" : "=r"(e) : "l"(at));
     return e;
 }
 
-// Whether anything about a voxel is not constant.
+// Whether the surroundings of a voxel are not constant.
 __device__ __forceinline__ u32 differs(const float* q, float clamp) {
     u32 same = bits(q[0]);
     return (bits(q[-1]) ^ same) | (bits(q[1]) ^ same) | (bits(q[-ROW]) ^ same) | (bits(q[ROW]) ^ same) |
            (bits(q[-PLANE]) ^ same) | (bits(q[PLANE]) ^ same) | ((same & 0x7fffffffu) ^ bits(clamp));
 }
 
-// Where a brick lies, as Tables::place has it.
+// The position of a brick, as in Tables::place.
 __device__ __forceinline__ u32 place_of_brick(const Tables& t, u32 b) {
     u32 x = b % t.bricks[0], y = b / t.bricks[0] % t.bricks[1], z = b / (t.bricks[0] * t.bricks[1]);
     bool border = x == 0 || y == 0 || z == 0 || x * 8 + 8 >= t.size[0] || y * 8 + 8 >= t.size[1] ||
@@ -142,8 +141,8 @@ __device__ __forceinline__ int entry_of(const Tables& t, u32 b) {
     return entry < 0 ? ~entry : entry;
 }
 
-// A brick has got a page, or lost it (then -1): it and its neighbours learn where the others are. By a warp.
-// `again`: only what came meanwhile.
+// A brick has received a page, or lost it (then -1): updates its neighbours' entries and its own. By a warp. `again`:
+// only changes since then.
 __device__ __forceinline__ void link(const Tables& t, u32 b, int page, bool again) {
     const int lane = threadIdx.x & 31;
     if (lane >= 27) return;
@@ -155,10 +154,11 @@ __device__ __forceinline__ void link(const Tables& t, u32 b, int page, bool agai
     if (in && entry >= 2 && lane != 13) t.neighbours[entry * 32 + 26 - lane] = entry_of(t, b);
 }
 
-// What became of a brick in a pass, by a warp. `seen`: a bit for every neighbour wished for, and 13 for the
-// brick itself, if it holds some of the band; 28 some voxel inside, 29 some outside. `now`: null, or new
-// pages are filled there, too, and published at once: who meets one before the pass is over finds what was
-// there without it. `last`: of a launch, in which pages that have been idle for longer than `linger` are told.
+// Records the result of a pass for a brick, by a warp. `seen`: one bit for every requested neighbour, with 13 for the
+// brick itself if it contains part of the band; 28: some voxel is inside, 29: some is outside. `now`: null, or the
+// copy in which new pages are filled, too, and published immediately: a warp that encounters one before the pass is
+// over finds the same values as without it. `last`: the last pass of a launch, which lists pages idle for longer than
+// `linger`.
 __device__ __forceinline__ void report(
     const Tables& t, float* now, float* next, int page, u32 place, u32 seen, const int* slots, int now_step,
     float clamp, bool last, int linger) {
@@ -174,7 +174,7 @@ __device__ __forceinline__ void report(
     if (brick >= 0) {
         bool wins = false;
         if (now) {
-            // Passes overlap: an earlier one may come late, and not know of the page.
+            // Passes overlap: an earlier one may be late, and not know of the page.
             atomicMax(t.wished + brick, now_step);
             wins = slot < 2 && atomicCAS(t.page_of + brick, slot, ~slot) == slot;
         } else if (slot >= 2) {
@@ -183,7 +183,7 @@ __device__ __forceinline__ void report(
             wins = atomicExch(t.wished + brick, now_step) != now_step;
         }
         if (wins) {
-            // As many pages as bricks: there is one.
+            // There are as many pages as bricks, so one is left.
             int top = atomicSub(&t.state->top, 1) - 1;
             fresh = t.stack[top];
         }
@@ -204,8 +204,8 @@ __device__ __forceinline__ void report(
         }
         __syncwarp();
         __threadfence();
-        // Of two neighbours that are published at the same time, one at least learns of the other; it looks
-        // again, as what it wrote first may hide what the other did.
+        // Of two neighbours published at the same time, at least one learns of the other; it checks again, because
+        // what it wrote first may hide the other's entry.
         if (lane == 0) *(volatile int*)&t.page_of[b] = to;
         __syncwarp();
         __threadfence();
@@ -216,7 +216,7 @@ __device__ __forceinline__ void report(
         __threadfence();
         if (lane == 0) atomicMax(&t.state->high, to + 1);
     }
-    // Last, as whoever finds it works on the page.
+    // Written last, because a warp that finds it starts working on the page.
     if (fresh >= 0) {
         u64 e = (u64)fresh << 32 | (u32)(now ? ~brick : brick);
         *(volatile u64*)(t.taken + atomicAdd(&t.state->activated, 1)) = e;
@@ -226,13 +226,13 @@ __device__ __forceinline__ void report(
         t.idle[atomicAdd(&t.state->retired, 1)] = page * 2 + (seen >> 28 & 1);
 }
 
-// Voxels of a thread that changed sides: how many more are inside, and what their grey values add. `came`, `went`: a
-// bit for each part; `quanta`: of the brick, or null; `first`: the thread's first voxel.
+// Voxels of a thread that changed sides: the increase in their number inside and in the sum of grey values. `came`,
+// `went`: one bit per part; `quanta`: of the brick, or null; `first`: the thread's first voxel.
 template <int PASS>
 __device__ __noinline__ void count(
     State* s, int* log, const int* quanta, u32 came, u32 went, int first, int pass) {
     bool stepped = PASS == STEP || PASS == PAPER;
-    // What redistancing does belongs to the step before, which has been added up.
+    // Changes by redistancing belong to the step before, which has already been summed.
     int entry = stepped ? s->logged + pass : max(s->logged - 1, 0), growth = __popc(came) - __popc(went);
     if (!stepped) atomicAdd((u64*)&s->inside, (u64)(long long)growth);
     atomicAdd(&log[entry], growth);

@@ -1,18 +1,18 @@
-// What geodesic rays run through: cells of tensors and B-splines, and how a thread, or four of them,
-// hold the one that a ray is in. The mathematics is that of src/engine/solvers/geodesic/field.rs.
+// The metric of geodesic rays: cells of tensors and B-splines, and how one thread, or four, hold the cell of a ray.
+// The mathematics is that of src/engine/solvers/geodesic/field.rs.
 #pragma once
 #include <cuda_fp16.h>
 #include "common.cuh"
 
-// As Rules in src/engine/solvers/geodesic/cuda.rs, in its order.
+// `KernelRules` in src/engine/solvers/geodesic/cuda.rs, in the same order.
 struct Rules {
-    // Half rays of the batch, each with a slot; how many of them are followed in this launch, and the step
-    // on which they pause in it; whether they go on where they paused.
+    // Half rays of the batch, each with a slot; the number of them followed in this launch, and the step at which
+    // they pause in it; whether they continue from where they paused.
     u32 slots;
     u32 running;
     u32 until;
     u32 resumed;
-    // Samples along the axes, and records from one to the next along y and z.
+    // Samples along the axes, and distance in records from one to the next along y and z.
     int shape[3];
     u32 stride[2];
     // Outer faces, voxels.
@@ -25,17 +25,17 @@ struct Rules {
     u32 keep_every;
     u32 loop_steps;
     float loop_mm2;
-    // Square of the longest velocity of the papers' form.
+    // Square of the highest velocity in the papers' form.
     float leap;
     // Rows of the affine from voxel to world.
     float world[12];
-    // The upper triangle, row by row, that takes voxel vectors to vectors in mm of the same length.
+    // The upper triangle, row by row, that maps voxel vectors to vectors in mm of the same length.
     float root[6];
     u32 gates;
     u32 masks;
-    // Two halves a start, the second with −p; else one.
+    // Two halves per start, the second with −p; otherwise one.
     u32 senses;
-    // Whether records are eight halves, or eight floats.
+    // Whether records are eight halves instead of eight floats.
     u32 half;
 };
 static_assert(sizeof(Rules) == 43 * 4, "as in cuda.rs");
@@ -47,7 +47,7 @@ __device__ __forceinline__ float number(const Rules& rules, const void* records,
 }
 const int INSIDE = 6, FA = 7;
 
-// All eight of them at once.
+// All eight numbers at once.
 __device__ __forceinline__ void all_numbers(const Rules& rules, const void* records, u32 i, float numbers[8]) {
     if (rules.half) {
         uint4 words = __ldg((const uint4*)records + i);
@@ -61,12 +61,11 @@ __device__ __forceinline__ void all_numbers(const Rules& rules, const void* reco
     }
 }
 
-// The tensors between eight samples, as a polynomial: Σ f_r (a_r + u b_r) with f = 1, v, w, vw. Cells
-// begin one sample before the first along each axis and end one after the last: there D is continued
-// as a constant, so that no ray in the volume, or a step outside, is a special case.
+// The tensors between eight samples, as a polynomial: Σ f_r (a_r + u b_r) with f = 1, v, w, vw. Cells begin one
+// sample before the first along each axis and end one after the last: there D is extended as a constant, so that no
+// ray in the volume, or a step outside, is a special case.
 //
-// The last bit of each term's first number tells whether the cell is plain: all samples fitted, not at
-// the border.
+// The last bit of each term's first number marks a plain cell: all samples are fitted, and it is not at the border.
 struct Term {
     float a[6], b[6];
 
@@ -87,40 +86,40 @@ __device__ __forceinline__ float with_last_bit(float value, bool bit) {
     return __uint_as_float((__float_as_uint(value) & ~1u) | (bit ? 1u : 0u));
 }
 
-// A ray's cell, and its place in it.
+// A ray's cell, and its position in it.
 struct Place {
-    // The cell's middle, voxels.
+    // The cell's centre, voxels.
     f32x3 middle;
     float u, v, w;
 };
 
 const u32 ALL = 0xffffffffu;
 
-// Whether a point is still in its cell, or by `margin` outside; moves the place along.
+// Whether a point is still in its cell, or outside by at most `margin`; updates the position.
 __device__ __forceinline__ bool stays(Place& place, f32x3 x, float margin) {
     f32x3 off = x - place.middle;
-    // Beyond its faces a cell goes on as it is there: its polynomial might not be positive definite.
+    // Beyond its faces a cell is extended as a constant: its polynomial might not be positive definite.
     place.u = __saturatef(off.x + 0.5f), place.v = __saturatef(off.y + 0.5f), place.w = __saturatef(off.z + 0.5f);
     return fmaxf(fmaxf(fabsf(off.x), fabsf(off.y)), fabsf(off.z)) <= 0.5f + margin;
 }
 
-// 1.5 · 2²³: floats of this size are whole, and their bits count them.
+// 1.5 · 2²³: floats of this magnitude are integers, and consecutive ones differ by one bit.
 const float WHOLE = 12582912.0f;
 const u32 WHOLE_BITS = 0x4b400000;
 
-// The last sample before x along an axis of so many, or the nearest before which a cell begins; plus
-// WHOLE. (NaN is in the first.) Instructions that convert are slow.
+// The last sample before x along an axis with `samples` samples, or the nearest at which a cell begins; plus WHOLE.
+// (NaN gives the first.) Conversion instructions are slow.
 __device__ __forceinline__ float before(float x, int samples) {
     return fminf(fmaxf(__fadd_rd(x, WHOLE), WHOLE - 1.0f), WHOLE + (float)(samples - 1));
 }
 
-// The cell of a point that has left its own, or of the nearest in the grid.
+// Locates the cell of a point that has left its own, or the nearest cell in the grid.
 __device__ __forceinline__ u32 locate(const Rules& rules, f32x3 x, Place& at) {
     float i = before(x.x, rules.shape[0]), j = before(x.y, rules.shape[1]), k = before(x.z, rules.shape[2]);
     f32x3 low = make(i - WHOLE, j - WHOLE, k - WHOLE);
     at.middle = make(low.x + 0.5f, low.y + 0.5f, low.z + 0.5f);
     at.u = x.x - low.x, at.v = x.y - low.y, at.w = x.z - low.z;
-    // Modulo 2³², in which the first cell's -1 -1 -1 is no exception.
+    // Modulo 2³², where the first cell's -1 -1 -1 is no exception.
     u32 nx = rules.shape[0] + 1, ny = rules.shape[1] + 1, first = 1 - WHOLE_BITS;
     return __float_as_uint(i) + nx * (__float_as_uint(j) + ny * __float_as_uint(k)) + first * (1 + nx + nx * ny);
 }
@@ -130,7 +129,7 @@ __device__ __forceinline__ bool in_volume(const Rules& rules, f32x3 x) {
            x.z <= rules.face[2];
 }
 
-// Record number of a sample, or of the nearest.
+// Record index of a sample, or of the nearest one.
 __device__ __forceinline__ u32 nearest(const Rules& rules, int i, int j, int k) {
     i = min(max(i, 0), rules.shape[0] - 1), j = min(max(j, 0), rules.shape[1] - 1);
     k = min(max(k, 0), rules.shape[2] - 1);
@@ -141,7 +140,7 @@ __device__ __forceinline__ float corner_weight(int c, const Place& at) {
     return (c & 1 ? at.u : 1.0f - at.u) * (c & 2 ? at.v : 1.0f - at.v) * (c & 4 ? at.w : 1.0f - at.w);
 }
 
-// Linear mixture of one of the numbers.
+// Linear interpolation of one of the numbers.
 __device__ float linear(const Rules& rules, const void* records, const Place& at, int which) {
     int i = __float2int_rd(at.middle.x), j = __float2int_rd(at.middle.y), k = __float2int_rd(at.middle.z);
     float sum = 0.0f;
@@ -179,15 +178,15 @@ __device__ __forceinline__ f32x3 product(const float d[6], f32x3 p) {
                 fmaf(d[5], p.z, fmaf(d[4], p.y, d[2] * p.x)));
 }
 
-// The next ray that no thread has begun, `threads` of which share one; the first of each is that of its
-// own number.
+// The next ray that no thread has begun, where `threads` threads share one; the first ray of each has the thread's
+// own index.
 __device__ __forceinline__ u32 take(u32* queue, u32 threads) {
     return gridDim.x * blockDim.x / threads + atomicAdd(queue, 1);
 }
 
-// One thread a ray: a cell in 48 registers, loaded anew when the ray enters another. Nearly every step
-// some ray of a warp does, so loading has to be short, and happens once a step with the midpoint rule:
-// the margin keeps rays in their cells until the next midpoint.
+// One thread per ray: a cell in 48 registers, reloaded when the ray enters another. At nearly every step some ray of
+// a warp does, so loading must be short, and happens once per step with the midpoint rule: the margin keeps rays in
+// their cells until the next midpoint.
 struct Whole {
     static constexpr float MARGIN = 1.0f / 16.0f;
     Term terms[4];
@@ -237,9 +236,9 @@ struct Whole {
     }
 };
 
-// Several threads a ray, for few rays: each of four owns a term of the cell, and six values are summed
-// over the four. More of them do the same as the four: a warp has fewer rays then, so that they wait less
-// for one another's cells.
+// Several threads per ray, for few rays: each of four holds a term of the cell, and six values are summed over the
+// four. Additional threads repeat the work of the four: a warp then has fewer rays, which wait less for one another's
+// cells.
 template <u32 THREADS>
 struct Shared {
     static constexpr float MARGIN = 1.0f / 16.0f;
@@ -247,7 +246,7 @@ struct Shared {
     Place at;
     u32 lane = threadIdx.x & 3;
 
-    // The threads of a warp go on until all have finished: sums over four of them need no care then.
+    // The threads of a warp continue until all have finished: sums over four of them then need no precautions.
     static __device__ __forceinline__ bool any(bool active) { return __any_sync(ALL, active); }
     __device__ __forceinline__ bool writes() const { return threadIdx.x % THREADS == 0; }
     __device__ __forceinline__ u32 next(u32* queue) const {
@@ -266,15 +265,14 @@ struct Shared {
         return cell;
     }
 
-    // With few rays nothing else hides how long memory takes: asks for the cell that a ray on its way
-    // will most likely enter next.
+    // With few rays nothing else hides memory latency: prefetches the cell that a ray will most likely enter next.
     __device__ __forceinline__ void prefetch(const Rules& rules, const Grids& grids, u32 cell, f32x3 way) const {
         u32 nx = rules.shape[0] + 1, plane = nx * (rules.shape[1] + 1), cells = plane * (rules.shape[2] + 1);
         float x = fabsf(way.x), y = fabsf(way.y), z = fabsf(way.z);
         u32 step = way.x > 0.0f ? 1 : ALL;
         if (y > x) step = way.y > 0.0f ? nx : -nx;
         if (z > fmaxf(x, y)) step = way.z > 0.0f ? plane : -plane;
-        // At the border of the grid any will do.
+        // At the border of the grid any cell will do.
         u32 next = min(cell + step, cells - 1);
         asm volatile("prefetch.global.L1 [%0];" ::"l"(grids.cells + 12 * (size_t)next + 3 * lane));
     }
@@ -306,12 +304,12 @@ struct Shared {
     }
 };
 
-// Cubic B-splines in single precision: 64 coefficients an evaluation.
+// Cubic B-splines in single precision: 64 coefficients per evaluation.
 struct Spline {
     static constexpr float MARGIN = 0.0f;
     Place at;
     u32 base;
-    // Axes along which the point lies beyond the outer samples, a bit each.
+    // Axes along which the point lies beyond the outer samples, one bit each.
     u32 beyond;
 
     static __device__ __forceinline__ bool any(bool active) { return active; }
@@ -322,7 +320,7 @@ struct Spline {
         enter(rules, grids, x);
     }
 
-    // NaN is at the first sample.
+    // NaN gives the first sample.
     __device__ __forceinline__ u32 axis(float x, int samples, u32 stride, u32 bit, float& t) {
         float inner = fminf(fmaxf(x, 0.0f), (float)(samples - 1));
         if (!(inner == x)) beyond |= bit;

@@ -2,12 +2,13 @@
 #pragma once
 #include "sums.cuh"
 
-// As Columns in src/engine/solvers/commit/cuda/buffers.rs.
+// `Columns` in src/engine/solvers/commit/cuda/buffers.rs.
 struct Columns {
-    // How a streamline's columns are made of fewer: a row each, `wide` of each chunk.
+    // Mixing of a streamline's columns to fewer: one row each, `wide` numbers per chunk.
     const float* mixing;
     u32 fibres, atoms, chunks, wide;
-    // All of them, those of voxels too; and the first of those that this card adds up: streamlines are on every card.
+    // Number of all columns, including those of voxels; and the first of those that this card sums: streamlines are
+    // on every card.
     u64 count, first;
 };
 static_assert(sizeof(Columns) == 40, "as in buffers.rs");
@@ -16,7 +17,7 @@ __device__ __forceinline__ u64 thread_of_many() { return u64(blockIdx.x) * block
 __device__ __forceinline__ u64 many() { return u64(gridDim.x) * blockDim.x; }
 __device__ __forceinline__ u64 intra(const Columns& n) { return u64(n.fibres) * n.atoms; }
 
-// What a column got: its streamline's share of z, or its voxel's.
+// The gradient for a column: its streamline's share of z, or its voxel's.
 __device__ __forceinline__ float part(const Columns& n, u64 i, const float* z, const float* own) {
     if (i >= intra(n)) return own[i - intra(n)];
     const u32 row = n.chunks * n.wide;
@@ -27,14 +28,14 @@ __device__ __forceinline__ float part(const Columns& n, u64 i, const float* z, c
     return sum;
 }
 
-// The step of Penalty::step but for groups.
+// The step of Penalty::step, without groups.
 __device__ __forceinline__ float stepped(const Columns& n, u64 i, float z, float g, float h, float lasso) {
     float next = z - __fdiv_rn(g + (i < intra(n) ? lasso : 0.0f), h);
     return next > 0 && h > 0 ? next : 0.0f;
 }
 
-// Sums over the columns: h (x - z)², h x², h (z - x) (x - before), x of the streamlines, how many are above 0, and
-// how many have left or come to it.
+// Sums over the columns: h (x - z)², h x², h (z - x) (x - before), x of the streamlines, the number above 0, and the
+// number that have left or reached it.
 struct Measured {
     double sums[6];
     __device__ __forceinline__ Measured() : sums{0, 0, 0, 0, 0, 0} {}
@@ -49,7 +50,7 @@ struct Measured {
     }
 };
 
-// Chunk by chunk, streamline by streamline.
+// Chunk by chunk, within a chunk streamline by streamline.
 extern "C" __global__ void commit_mix(Columns n, const float* x, float* z) {
     u32 fibre = thread_index();
     if (!(fibre < n.fibres)) return;
@@ -61,7 +62,7 @@ extern "C" __global__ void commit_mix(Columns n, const float* x, float* z) {
     }
 }
 
-// The reverse, and what voxels' own columns got.
+// The reverse, with the gradient for the voxels' own columns.
 extern "C" __global__ void commit_part(Columns n, const float* z, const float* own, float* g) {
     for (u64 i = thread_of_many(); i < n.count; i += many()) g[i] = part(n, i, z, own);
 }
@@ -71,8 +72,8 @@ extern "C" __global__ void commit_step(
     for (u64 i = thread_of_many(); i < n.count; i += many()) out[i] = stepped(n, i, z[i], g[i], h[i], lasso);
 }
 
-// Without groups all of a step: the gradient's parts, the step from now + beta (now - next) to the next point, and
-// its measures; `next` holds the point before the last.
+// A whole step without groups: the parts of the gradient, the step from now + beta (now - next) to the next point,
+// and its measures; `next` holds the point before the last.
 extern "C" __global__ void commit_advance(Columns n, const float* z, const float* own, const float* h, float lasso,
     const float* now, float beta, float* next, double* to) {
     Measured measured;
@@ -85,7 +86,7 @@ extern "C" __global__ void commit_advance(Columns n, const float* z, const float
     add_up(measured.sums, to);
 }
 
-// A block a group of streamlines: shrinks it where `shrinks`, as solver/penalty.rs, and adds what it costs.
+// One block per group of streamlines: shrinks it if `shrinks`, as in solver/penalty.rs, and adds its penalty.
 extern "C" __global__ void commit_groups(
     Columns n, const u32* begins, const u32* fibres, const float* costs, u32 shrinks, const float* h, float* x, double* sum) {
     const u32 first = begins[blockIdx.x], last = begins[blockIdx.x + 1];
@@ -140,7 +141,7 @@ extern "C" __global__ void commit_combine(u64 count, float a, const float* u, fl
     for (u64 i = thread_of_many(); i < count; i += many()) out[i] = a * u[i] + b * v[i];
 }
 
-// The gradient of the weights above 0 alone; adds g²/h.
+// The gradient of the positive weights alone; adds g²/h.
 extern "C" __global__ void commit_free(Columns n, const float* x, const float* h, float lasso, float* g, double* to) {
     double sums[1] = {0};
     for (u64 i = thread_of_many(); i < n.count; i += many()) {
@@ -151,7 +152,7 @@ extern "C" __global__ void commit_free(Columns n, const float* x, const float* h
     add_up(sums, to);
 }
 
-// The next direction; adds its fall.
+// The next direction; adds its descent.
 extern "C" __global__ void commit_turn(Columns n, const float* g, const float* h, float keep, float* d, double* to) {
     double sums[1] = {0};
     for (u64 i = thread_of_many(); i < n.count; i += many()) {
@@ -162,7 +163,7 @@ extern "C" __global__ void commit_turn(Columns n, const float* g, const float* h
     add_up(sums, to);
 }
 
-// Along a way that is bent at 0.
+// Along a path projected at 0.
 extern "C" __global__ void commit_look(u64 count, const float* x, const float* way, float share, float* out) {
     for (u64 i = thread_of_many(); i < count; i += many()) out[i] = fmaxf(x[i] + share * way[i], 0.0f);
 }

@@ -1,22 +1,22 @@
-// COMMIT: A x and its transpose in spherical harmonics, and the vectors of the solver; the mathematics are
-// those of src/engine/solvers/commit.
+// COMMIT: A x and its transpose in spherical harmonics, and the vectors of the solver; the mathematics is that of
+// src/engine/solvers/commit.
 //
-// Harmonics are scaled so that each costs two operations: Y_lm = s_lm P_lm(z) Re or Im (x + iy)^m with
-// P_l = (a z² + b) P_l-2 - P_l-4. Coefficients are those of P, and the basis of the samples has s².
+// Harmonics are scaled so that each costs two operations: Y_lm = s_lm P_lm(z) Re or Im (x + iy)^m with P_l = (a z² +
+// b) P_l-2 - P_l-4. Coefficients are those of P, and the basis of the samples includes s².
 //
-// Forward, a warp has a voxel, or 2048 segments of it: segments whose streamlines have a weight wait in a queue, each
-// is then one lane's (or two, of two columns each), which adds to its own 91 sums a column; lanes are added
-// up at the end. Backward a lane has a segment, the voxel's 91 numbers a column are read by all at once, and
-// what comes out is added to the streamlines by atomics, 16 bytes of one streamline at a time.
+// Forward, a warp processes a voxel, or 2048 segments of it: segments whose streamlines have a nonzero weight are
+// queued, and each is assigned to one lane (or two, with two columns each), which adds to its own 91 sums per column;
+// lanes are added at the end. Backward, a lane processes a segment, all lanes read the voxel's 91 numbers per column
+// together, and atomics add the results to the streamlines, 16 bytes of one streamline at a time.
 #include "harmonics.cuh"
 #include "sums.cuh"
 #include <mma.h>
 
-// Numbers of a shell and voxel, in fours.
+// Numbers per shell and voxel, padded to a multiple of four.
 static constexpr int ROW = 92;
 static constexpr int WARPS = 4;
 
-// As Tables in src/engine/solvers/commit/cuda/buffers.rs.
+// `Tables` in src/engine/solvers/commit/cuda/buffers.rs.
 struct Tables {
     // Fibre, then direction | length << 16.
     const uint2* records;
@@ -25,30 +25,30 @@ struct Tables {
     // Harmonics of each peak.
     const float* peaks;
     const u32* peak_counts;
-    // r_l: of the streamlines' columns by shell, degree and column; of a peak's and of free water by column, shell
-    // and degree. Then at b = 0: all of them.
+    // r_l: of the streamlines' columns by shell, degree and column; of a peak and of free water by column, shell and
+    // degree. Followed by the values of all of them at b = 0.
     const float* intra;
     const float* own;
     const float* flat;
-    // First sample of each shell, and one past the last.
+    // First sample of each shell, and the end of the last.
     const u32* begins;
     u32 count, voxels, shells, places, extra, free;
-    // Columns of streamlines in flat, in fours where there are more than two.
+    // Columns of streamlines in `flat`, in groups of four if there are more than two.
     u32 columns;
     float unit_mm;
-    // Samples of a voxel and of those the ones at b = 0, padded to fours, and without padding.
+    // Samples of a voxel and those of them at b = 0, padded to fours, and the latter without padding.
     u32 samples, b0, b0_real;
     u32 unused;
 };
 static_assert(sizeof(Tables) == 112, "as in buffers.rs");
-// One of several parts of a voxel, which are added up.
+// One of several parts of a voxel, which are summed.
 static constexpr u32 SHARED = 1;
 
 __device__ __forceinline__ u32 stride(const Tables& t) { return t.shells * ROW + 4; }
 __device__ __forceinline__ u32 own_count(const Tables& t) { return t.places * t.extra + t.free; }
 
-// Basis of the samples, forward by harmonic and sample, back by sample and harmonic; 0 in what is padding,
-// which has no direction.
+// Basis of the samples, forward by harmonic and sample, back by sample and harmonic; 0 in padding, which has no
+// direction.
 extern "C" __global__ void commit_basis(const double* directions, u32 samples, float* forward, float* back) {
     u32 i = thread_index();
     if (!(i < samples)) return;
@@ -89,7 +89,7 @@ __device__ __forceinline__ uint2 record(const Tables& t, u32 at, u32 end) {
     return at < end ? __ldg(t.records + at) : make_uint2(0, 0);
 }
 
-// Halves what a lane holds with each partner; `first`: number of the first that is left.
+// Folds the values of a lane with those of each partner; `first`: index of the first one left.
 template <int N, int MASK> __device__ __forceinline__ void fold(float* v, int lane, int& first) {
     if constexpr (MASK < 32) {
         bool upper = lane & MASK;
@@ -112,7 +112,7 @@ template <int A> struct Add {
     }
 };
 
-// By lanes of a warp: the sums of a voxel, or of a part of them.
+// By the lanes of a warp: the sums of a voxel, or of a part of it.
 template <int W> __device__ __forceinline__ void store(const float* from, float* sums, uint4 item, int lane) {
     float* to = sums + u64(item.x) * PAD * W;
     for (int i = lane; i < PAD * W; i += 32)
@@ -120,17 +120,17 @@ template <int W> __device__ __forceinline__ void store(const float* from, float*
         else to[i] = from[i];
 }
 
-// Where no segment has a weight.
+// If no segment has a weight.
 template <int W> __device__ __forceinline__ void store_nothing(float* sums, uint4 item, int lane) {
     float* to = sums + u64(item.x) * PAD * W;
     for (int i = lane; i < PAD * W && !(item.w & SHARED); i += 32) to[i] = 0;
 }
 
-// Segments whose streamlines have a weight, by lanes of a warp.
+// Segments whose streamlines have a weight, by the lanes of a warp.
 template <int W, int TILES> struct Queue {
-    // So many times 32 are asked for at once.
+    // This many times 32 are read at once.
     static constexpr int ROOM = 32 * (TILES + 1);
-    // Lengths times weights, W a segment, and directions; the last ones are taken first.
+    // Lengths times weights, W per segment, and directions; taken from the end.
     struct Room {
         float weights[ROOM * W];
         u32 codes[ROOM];
@@ -147,7 +147,7 @@ template <int W, int TILES> struct Queue {
         for (int i = 0; i < TILES; ++i) next[i] = record(t, at + 32 * i + lane, end);
     }
 
-    // Takes as many as there are, up to so many (32 at most); they lie behind those that wait.
+    // Takes all available ones, up to `most` (at most 32); they are placed after those that wait.
     __device__ __forceinline__ int fill(int most) {
         while (waiting < most && at < end) {
             uint2 now[TILES];
@@ -169,7 +169,7 @@ template <int W, int TILES> struct Queue {
                     v[i][j] *= length;
                     any |= __float_as_uint(v[i][j]) << 1;
                 }
-                // Most weights end at 0, of either sign.
+                // Most weights end at 0, with either sign.
                 u32 some = __ballot_sync(ALL, any != 0);
                 int place = waiting + __popc(some & ((1u << lane) - 1));
                 if (any) {
@@ -187,7 +187,7 @@ template <int W, int TILES> struct Queue {
     }
 };
 
-// A sums a lane, S lanes a segment; z: A · S a streamline.
+// A sums per lane, S lanes per segment; z: A · S numbers per streamline.
 template <int A, int S>
 __device__ __forceinline__ void apply(const Tables& t, const float* z, float* sums_out) {
     constexpr int W = A * S, SLOTS = 32 / S;
@@ -247,7 +247,7 @@ commit_apply_4(Tables t, const float* z, float* sums) {
     apply<2, 2>(t, z, sums);
 }
 
-// Without shells: lengths alone.
+// Without shells: only lengths.
 extern "C" __global__ void commit_apply_flat(Tables t, const float* z, float* sums) {
     const int lane = threadIdx.x & 31;
     const u32 number = blockIdx.x * WARPS + (threadIdx.x >> 5);
@@ -311,7 +311,7 @@ __device__ __forceinline__ void adjoint(const Tables& t, const float* shares, fl
             for (int j = 0; j < W; ++j) out[lane * W + j] = length * sums[j];
             __syncwarp();
             int many = min(end - tile, 32u) * W;
-            // Neighbours add to one streamline.
+            // Neighbouring lanes add to one streamline.
 #pragma unroll
             for (int i = 0; i < W; ++i) {
                 int n = i * 32 + lane;
@@ -353,7 +353,7 @@ namespace wmma = nvcuda::wmma;
 template <class Use, class Layout> using Matrix = wmma::fragment<Use, 32, 8, 16, half, Layout>;
 using Products = wmma::fragment<wmma::accumulator, 32, 8, 16, float>;
 
-// Halves from one segment's harmonics to the next: eight lanes write 16 bytes each to different banks.
+// Distance in halves from one segment's harmonics to the next: eight lanes write 16 bytes each to different banks.
 static constexpr int ROWS = 104;
 
 // Eight at a time.
@@ -369,13 +369,13 @@ struct WriteHalves {
     }
 };
 
-// v in two parts of 11 bits.
+// Splits v into two parts of 11 bits.
 __device__ __forceinline__ void split(float v, half& high, half& low) {
     high = __float2half_rn(v);
     low = __float2half_rn(v - __half2float(high));
 }
 
-// The power of two that makes the largest of a warp's numbers 2048 at most, and half of it at least.
+// The power of two that scales the largest number of a warp to at most 2048 and at least half of it.
 __device__ __forceinline__ float scale_of(float most) {
     for (int m = 16; m; m >>= 1) most = fmaxf(most, __shfl_xor_sync(ALL, most, m));
     int power;
@@ -410,7 +410,7 @@ commit_apply_fast(Tables t, const float* z, float* sums_out) {
             w[j] = there ? w[j] : 0.0f;
             most = fmaxf(most, fabsf(w[j]));
         }
-        // Within what halves hold.
+        // Within the range of half precision.
         if (__any_sync(ALL, !(most * scale <= 32768.0f)) || scale == 0) {
             float next = scale_of(most), factor = scale > 0 ? next / scale : 1.0f;
             for (int i = 0; i < 3; ++i)
@@ -441,7 +441,7 @@ commit_apply_fast(Tables t, const float* z, float* sums_out) {
     float* both = (float*)rows;
     for (int i = 0; i < 3; ++i) wmma::store_matrix_sync(both + i * 32 * 8, sums[i], 8, wmma::mem_row_major);
     __syncwarp();
-    // In the place of both parts, their sum.
+    // The sum of both parts, in their place.
     float4 added[3];
     float by = scale > 0 ? 1 / scale : 0.0f;
     for (int i = 0; i < 3; ++i) {
@@ -508,7 +508,7 @@ commit_adjoint_fast(Tables t, const float* shares, float* z) {
         wmma::store_matrix_sync(out, sums, 8, wmma::mem_row_major);
         __syncwarp();
         int many = min(end - tile, 32u) * 4;
-        // Neighbours add to one streamline.
+        // Neighbouring lanes add to one streamline.
 #pragma unroll
         for (int i = 0; i < 4; ++i) {
             int n = i * 32 + lane, j = n / 4 * 8 + n % 4;

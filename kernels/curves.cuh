@@ -1,19 +1,18 @@
-// What kernels that follow curves share: why a curve ends, the regions its segments meet, and its
-// points in one piece.
+// Code shared by the kernels that follow curves: stop reasons, intersections of segments with regions, and gathering
+// of points.
 #pragma once
 #include "regions.cuh"
 
-// As StopReason in src/engine/solvers/curves/output.rs.
+// `StopReason` in src/engine/solvers/curves/output.rs.
 enum Reason { REACHED, TERMINATED, LEFT_VOLUME, LEFT_MASK, LOW_FA, ANGLE, MAX_LENGTH, MAX_STEPS, SEED, LOOP, INDEFINITE, LEAP };
 const u32 GO = 99;
 
-// Regions met so far, a bit each.
+// Regions met so far, one bit each.
 __device__ __forceinline__ bool has_met(u32 met, u32 gate) { return met >> gate & 1; }
 __device__ __forceinline__ void note(u32& met, u32 gate) { met |= 1u << gate; }
 
-// The regions that a segment meets are noted in `met`; the one that cuts it first, at `cut` of its
-// length, is returned, or NONE. At one place a target counts before a terminate region, the earlier
-// before the later.
+// Records the regions that a segment meets in `met`; returns the first one that cuts it, at fraction `cut` of its
+// length, or NONE. At the same point a target precedes a terminate region, and an earlier region a later one.
 template <class Rules, class Met>
 __device__ __forceinline__ u32 meet(const Rules& rules, const Gate* gates, const unsigned char* bytes, f32x3 from,
                                     f32x3 to, Met& met, float& cut) {
@@ -39,7 +38,7 @@ __device__ __forceinline__ u32 meet(const Rules& rules, const Gate* gates, const
     return cut_by;
 }
 
-// Whether a point lies in one of the mask regions, which come after the others.
+// Whether a point lies in one of the mask regions, which follow the others.
 template <class Rules>
 __device__ __forceinline__ bool allowed(const Rules& rules, const Gate* gates, const unsigned char* bytes, f32x3 at) {
     for (u32 i = 0; i < rules.masks; i++) {
@@ -48,17 +47,16 @@ __device__ __forceinline__ bool allowed(const Rules& rules, const Gate* gates, c
     return false;
 }
 
-// As Wanted in src/engine/solvers/curves/cuda/mod.rs: a curve's place among those of the grid, how many
-// of its points, where the first goes, and from one to the next: 1 or, backwards, -1.
+// `CurveRange` in src/engine/solvers/curves/cuda/mod.rs: a curve's index in the grid, its number of points, the
+// output index of the first, and the step from one to the next: 1, or -1 for reverse order.
 struct Wanted {
     u32 slot, count;
     u32 first;
     int step;
 };
 
-// A block of 256 copies the points of 32 wanted curves from a grid that holds them step by step, so that
-// those of each lie one after the other: reads go along the slots, writes along the curves. `keep` puts
-// a point in its place.
+// A block of 256 threads copies the points of 32 curves from a grid that stores them by steps, so that those of each
+// curve become contiguous: reads run along the slots, writes along the curves. `keep` stores a point.
 template <class Point, class Keep>
 __device__ __forceinline__ void gather(const Point* step_grid, u32 slots, const Wanted* wanted, u32 curves, Keep keep) {
     const u32 DEPTH = 16;

@@ -1,9 +1,9 @@
-// Passes over many bricks, each by a warp; see level_set.cu.
+// Passes over many bricks, each processed by a warp; see level_set.cu.
 #pragma once
 
 #include "bricks.cuh"
 
-// Kinds of entries of the shell, 32 at a time.
+// Groups of entries of the shell, 32 each.
 constexpr int GROUPS = 5;
 __device__ __forceinline__ bool is_row(int group, int lane) { return group < 2 || (group == 4 && lane < 8); }
 __device__ __forceinline__ bool is_column(int group, int lane) {
@@ -11,14 +11,14 @@ __device__ __forceinline__ bool is_column(int group, int lane) {
 }
 __device__ __forceinline__ bool is_single(int group) { return group == 3; }
 
-// Read again from where all blocks see it.
+// Rereads a value from a level visible to all blocks.
 __device__ __forceinline__ u32 relaxed(const u32* at) {
     u32 v;
     asm volatile("ld.relaxed.gpu.global.u32 %0, [%1];" : "=r"(v) : "l"(at) : "memory");
     return v;
 }
 
-// Likewise, and what was written before it.
+// The same, with everything that was written before it.
 __device__ __forceinline__ u32 acquired(const u32* at) {
     u32 v;
     asm volatile("ld.acquire.gpu.global.u32 %0, [%1];" : "=r"(v) : "l"(at) : "memory");
@@ -33,8 +33,8 @@ __device__ __forceinline__ u64 acquired(const u64* at) {
 
 __device__ __forceinline__ void in_order() { asm volatile("fence.acq_rel.gpu;" ::: "memory"); }
 
-// How many fresh pages take part in a pass that is not a launch's first; by one thread. -1: nobody knows yet,
-// as the one before, for so many bricks, is not over. Who asks first says it for all.
+// Number of fresh pages in a pass that is not a launch's first; by one thread. -1: not known yet, because the
+// previous pass, over `before` bricks, has not ended. The first thread to find out records it for all.
 __device__ __noinline__ int fresh_in(Lap* lap, const State* s, u32 number, u32 before) {
     u64 word = acquired(&lap->fresh);
     if ((u32)(word >> 32) != number) {
@@ -48,19 +48,19 @@ __device__ __noinline__ int fresh_in(Lap* lap, const State* s, u32 number, u32 b
     return (int)(u32)word;
 }
 
-// A place in the line of a launch's bricks: those of its first pass, then those of the second, and so on. The
-// pages that the launch began with come first in each, then fresh ones.
+// A position in the sequence of a launch's bricks: those of its first pass, then those of the second, and so on. In
+// each pass, the pages with which the launch began come first, then fresh ones.
 struct Line {
-    // Of the pass: the turn of its first brick.
+    // The turn of the first brick of the pass.
     u32 begin;
     int pass;
-    // Fresh pages of the pass: so many, or more where that is not known yet.
+    // Number of fresh pages of the pass, a lower bound while it is not known.
     int fresh;
     bool known;
 };
 
-// Goes on to a turn, of a launch of so many passes that begins with so many pages. False: nobody knows yet of
-// which pass it is; waits for that if it may. `told`: what the block knows of two passes, as in Lap.
+// Advances to a turn, in a launch with a given number of passes and initial pages. False: the pass of the turn is not
+// known yet; waits for that if permitted. `told`: the block's knowledge about two passes, as in Lap.
 __device__ __forceinline__ bool go_on(
     const Tables& t, volatile u64* told, Line& l, u32 turn, int passes, int pages, int first_step, bool wait) {
     while (l.pass < passes && turn - l.begin >= (u32)(pages + l.fresh)) {
@@ -92,23 +92,22 @@ __device__ __forceinline__ bool go_on(
     return true;
 }
 
-// What a warp has in shared memory.
+// Shared memory of a warp.
 struct Desk {
-    // Planes of 64 apart, so that parts have no bank conflicts.
+    // Planes are 64 values apart, so that parts have no bank conflicts.
     static constexpr int STAGE = 68;
     float tile[TILE];
-    // Speeds at first, then what became of the voxels.
+    // First the speeds, then the new values of the voxels.
     float stage[8 * STAGE];
     int slots[32];
 };
 static_assert(sizeof(Desk) == 8080, "as DESK in cuda.rs");
 
-// Takes a turn that no other warp has. No addition: the compiler would collect those of the warp, and wait
-// for the answer at once.
+// Takes a turn that no other warp has. Not an addition: the compiler would combine those of the warp, and wait for
+// the result immediately.
 __device__ __forceinline__ u32 take(State* s) { return atomicInc(&s->turn, ~0u); }
 
-// Puts a brick with its shell, and its speeds where the pass is a step, on the desk. `slot`: the lane's
-// neighbour.
+// Loads a brick with its shell, and its speeds if the pass is a step, to shared memory. `slot`: the lane's neighbour.
 __device__ __forceinline__ void spread_out(
     const Tables& t, const u32* shell, const float* now, Desk& desk, int page, u32 place, int slot, bool stepping) {
     const int me = threadIdx.x & 31;
@@ -153,12 +152,12 @@ __device__ __forceinline__ void spread_out(
     if (place & BORDER) repeat<32>(desk.tile, border_of(t, place));
 }
 
-// What became of a thread's voxels in a pass: a bit for each part.
+// Results for a thread's voxels in a pass: one bit per part.
 struct Became {
     u32 was, is, band;
 };
 
-// Half a pass over the brick on the desk: the lower one, or the upper one.
+// Half a pass over the loaded brick: the lower half, or the upper one.
 template <int KIND, int PASS>
 __device__ __forceinline__ void work(const Rules* rules, const Rules& r, Desk& desk, int half, bool begins, Became& b) {
     constexpr int STAGE = Desk::STAGE;
@@ -182,7 +181,7 @@ __device__ __forceinline__ void work(const Rules* rules, const Rules& r, Desk& d
     }
 }
 
-// Takes the brick off the desk. The pass is one of so many, the first `steps` of which are of the equation.
+// Stores the brick. The pass is one of several, the first `steps` of which are steps of the equation.
 __device__ __forceinline__ void clear_up(
     const Tables& t, float* now, float* next, const Rules& r, Desk& desk, int page, u32 place, const Became& b,
     int first_step, int pass, int passes, int steps) {
@@ -216,24 +215,24 @@ __device__ __forceinline__ void clear_up(
     __syncwarp();
 }
 
-// The page that a turn is about; 0 if there is nothing to do.
+// The page of a turn; 0 if there is nothing to do.
 __device__ __forceinline__ int page_at(const Tables& t, const Line& l, u32 turn, int pages, int first_step) {
     const int index = turn - l.begin;
     if (index < pages) return __ldcg(t.line + index);
-    // Counted, and soon told.
+    // Already counted, and soon published.
     int page;
     do page = (int)(acquired((const u64*)t.taken + (index - pages)) >> 32);
     while (page == 0);
-    // From the pass after the one that took it on.
+    // From the pass after the one that added it.
     return (int)acquired(t.made + page) - first_step <= l.pass ? page : 0;
 }
 
-// Whether a page's values are those that a pass reads.
+// Whether a page holds the values that a pass reads.
 __device__ __forceinline__ bool ready(const Tables& t, int slot, int step) {
     return slot < 2 || (int)relaxed(t.made + slot) - step >= 0;
 }
 
-// A pass over a brick, or over none, is done: what it wrote can be read.
+// Records that a pass over a brick, or over none, is finished and its values can be read.
 __device__ __forceinline__ void done(const Tables& t, int page, int pass, int first_step) {
     __syncwarp();
     in_order();
@@ -243,14 +242,13 @@ __device__ __forceinline__ void done(const Tables& t, int page, int pass, int fi
     atomicAdd(&t.laps[pass].finished, 1u);
 }
 
-// So many passes over all bricks, a warp taking one after the other, whichever comes next. The first `steps`
-// passes are of the equation, the others redistance; `begins`: from their first on.
+// A number of passes over all bricks, each warp taking the next one after the other. The first `steps` passes are
+// steps of the equation, the others redistance; `begins`: from its first pass on.
 //
-// No barrier lies between passes. A brick is computed when its neighbours' values are those of the pass before,
-// which is when those that the other copy holds are of no use any more. What is waited for has been taken
-// earlier, so that somebody computes it; in the order of bricks it has mostly been done for long. A page that a
-// launch takes is constant in its first pass, and known to all before the next one: no brick is in a pass before
-// the last but one is over.
+// There is no barrier between passes. A brick is computed when its neighbours' values are those of the previous pass,
+// at which time those in the other copy are no longer needed. Bricks that others wait for were taken earlier, so some
+// warp computes them; in the order of bricks they are mostly long finished. A page allocated in a launch is constant
+// in its first pass, and known to all before the next one: no brick is in a pass before the last but one has ended.
 template <int KIND>
 __device__ __forceinline__ void many(
     const Tables& t, float* first_copy, float* other_copy, int passes, int steps, bool begins) {
@@ -268,7 +266,7 @@ __device__ __forceinline__ void many(
     Line line = {0, 0, 0, true};
     u32 turn = warp * gridDim.x + blockIdx.x, place = NONE;
     int page = 0, slot = 0;
-    // The turn's pass is known; the neighbours' values are there.
+    // The turn's pass is known, and the neighbours' values are available.
     bool found = false, may = false;
 #pragma unroll 1
     while (true) {

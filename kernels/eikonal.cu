@@ -1,80 +1,80 @@
 // Cost fields by bricks of 4 x 4 x 4 voxels; see src/engine/solvers/eikonal/mod.rs and cuda.rs.
 //
-// A block of threads owns every n-th brick of each field, and nobody else visits those. Teams of 64 threads
-// take the brick of their block that waits with the least value: they load it and a shell of one voxel,
-// evaluate the pairs of a voxel and an octant that can read a cell that fell and can still lower the voxel,
-// and wake the bricks that can read what fell, whoever owns them. No barrier joins the blocks, so that a
-// front moves on as fast as a brick is visited; but a block waits for bricks that others wake, which is why
-// the launch must make all resident together. It ends when no brick waits or is visited, or after a while.
+// A block of threads owns every n-th brick of each field, and no other block visits those. Teams of 64 threads take
+// the waiting brick of their block with the smallest value: they load it with a margin of one voxel, evaluate the
+// pairs of a voxel and an octant that can read a cell that decreased and can still lower the voxel, and wake the
+// bricks that can read these changes, whichever block owns them. No barrier joins the blocks, so a front advances as
+// fast as bricks are visited; but a block waits for bricks that others wake, so the launch must make all blocks
+// resident together. It ends when no brick waits or is visited, or after a time limit.
 
 #include "octants.cuh"
 
 constexpr u32 QUIET = ~0u;
 constexpr int CELLS = 64, SIDE = 6, TILE = SIDE * SIDE * SIDE, PAIRS = CELLS * 8;
-// Threads of a team: one a voxel of its brick; and teams of a block.
+// Threads per team, one per voxel of its brick; teams per block; threads per block.
 constexpr u32 TEAM = 64, TEAMS = 8, THREADS = TEAM * TEAMS;
-// Of what woke a brick: 27 neighbours, x fastest, and a cell that is read through a long offset.
+// Bits of what woke a brick: 27 neighbours, x fastest, and a cell that is read through a long offset.
 constexpr u32 SELF = 1u << 13, FAR = 1u << 27;
 
-// Which of the local solvers.
+// The local solver.
 enum Local { GODUNOV, HOPF_LAX, SELLING, HYBRID };
 
-// All that is known of a brick, 256 bytes.
+// The constant data of a brick, 256 bytes.
 struct Header {
-    // Bricks around it, x fastest; the last of all, which is outside, where there is none.
+    // The 27 bricks around it, x fastest; the last of all bricks, the outside, where there is none.
     u32 around[27];
     u32 first_record;
     u32 first_reader, readers;
-    // A bit for each voxel of the mask, x fastest; and for each that another voxel of this brick reads
+    // One bit for each voxel of the mask, x fastest, and for each voxel that another voxel of this brick reads
     // through a long offset.
     u32 inside[2], own[2];
     u32 unused[30];
 };
 static_assert(sizeof(Header) == 256, "as [u32; 64] in Rust");
 
-// A brick that reads cells of another through long offsets, and which.
+// A brick that reads cells of another one through long offsets, and these cells.
 struct Reader {
     u32 brick, cells[2], unused;
 };
 
-// A brick of a field as its owner keeps it.
+// The state of a brick of a field, kept by its owner.
 struct Turn {
-    // Bits of the least value that woke it, which orders visits and decides nothing else; and who woke
-    // it: it waits unless 0.
+    // Bits of the smallest value that woke it, which only determines the order of visits; and the directions from
+    // which it was woken: it waits unless this is 0.
     u32 key, why;
-    // Its own cells that fell in the last visit, after they were read.
+    // Its own cells that decreased in the last visit after they had been read.
     u32 left[2];
 };
 static_assert(sizeof(Turn) == 16, "as [u32; 4] in Rust");
 
 struct State {
-    // Bricks that wait or are visited; more while some are being woken.
+    // Number of bricks that wait or are visited; an upper bound while some are being woken.
     u32 pending;
 };
 static_assert(sizeof(State) == 4, "as u32 in Rust");
 
 struct Job {
     u32 bricks, fields, seeds, starts;
-    // Blocks that own bricks, and how many of a field each has room for.
+    // Number of blocks that own bricks, and the number of bricks of a field for which each has room.
     u32 owners, each;
-    // Times that a visit goes through its brick.
+    // Passes through a brick per visit.
     u32 inner;
-    // A value that fell by less than this share of itself, since it last woke others, wakes nobody.
+    // A value that has fallen by less than this share of itself since it last woke others wakes no brick.
     float tolerance;
-    // Clocks of a launch at most.
+    // Clock cycles per launch at most.
     u64 clocks;
 };
 static_assert(sizeof(Job) == 40, "as in Rust");
 
-// Owners keep their turns together, field after field.
+// Owners store their turns together, field after field.
 __device__ __forceinline__ size_t turn_of(const Job& job, u32 field, u32 brick) {
     return (size_t)(brick % job.owners * job.fields + field) * job.each + brick / job.owners;
 }
 
-// One thread a cell and one a turn, of all fields: nothing is reached.
+// One thread per cell and per turn of all fields: resets everything.
 extern "C" __global__ void eikonal_clear(
     Job job, const Header* headers, float* u_grid, float* sent, uint4* turns, State* state) {
-    // Up to 2^32 cells: what comes after the last must not wrap around.
+    // Up to 2^32 cells: indices beyond the last must not wrap around.
     const u64 total = (u64)job.fields * (job.bricks + 1) * CELLS, all = (u64)gridDim.x * blockDim.x;
     for (u64 i = thread_index(); i < total; i += all) {
         u32 cell = (u32)i % CELLS, brick = (u32)i / CELLS % (job.bricks + 1);
@@ -87,7 +87,7 @@ extern "C" __global__ void eikonal_clear(
     if (thread_index() == 0) *state = {job.starts};
 }
 
-// One thread a seed and one a brick that waits first, a field and a number.
+// One thread per seed and per initially waiting brick, each given as a field and an index.
 extern "C" __global__ void eikonal_seed(
     Job job, const u32* cells, const float* values, const uint2* starts, float* u_grid, Turn* turns) {
     u32 i = thread_index();
@@ -99,7 +99,7 @@ extern "C" __global__ void eikonal_seed(
     }
 }
 
-// One thread a voxel of a field: values by place, infinity where nothing is reached.
+// One thread per voxel of a field: values by place, infinity where nothing is reached.
 extern "C" __global__ void eikonal_gather(
     u32 count, u32 fields, u32 stride, const u32* cell_of, const float* u_grid, float* out) {
     u32 i = thread_index();
@@ -108,8 +108,8 @@ extern "C" __global__ void eikonal_gather(
     out[i] = value < UNREACHED ? value : __int_as_float(0x7f800000);
 }
 
-// The least length of a way to an octant's faces: what the local solver makes of zeros, less what rounding
-// may add. One thread a record and octant; an octant and the one opposite have the same.
+// The smallest length of a step to an octant's faces: the result of the local solver for zeros, less the possible
+// rounding error. One thread per record and octant; opposite octants have equal values.
 template <int LOCAL>
 __device__ __forceinline__ void floors(u32 records, const float4* voxels, float* out) {
     __shared__ float zeros[27];
@@ -132,7 +132,7 @@ extern "C" __global__ void eikonal_floors_hopf_lax26(u32 records, const float4* 
     floors<HOPF_LAX>(records, voxels, out);
 }
 
-// Cells on the side of a brick that neighbour k shares: all along an axis it is not moved along.
+// Cells of a brick on the side shared with neighbour k: all of them along axes without displacement.
 __device__ __forceinline__ u64 side_of(u32 k) {
     int x = k % 3, y = k / 3 % 3, z = k / 9;
     u64 row = x == 1 ? 0xF : x == 0 ? 0x1 : 0x8;
@@ -140,30 +140,30 @@ __device__ __forceinline__ u64 side_of(u32 k) {
     return z == 1 ? slice * 0x0001000100010001ull : z == 0 ? slice : slice << 48;
 }
 
-// What a launch works on.
+// The arrays of a launch.
 struct Arrays {
     const Header* headers;
     const float4 *records, *floors;
     const uint4* terms;
     const Reader* readers;
     float* u_grid;
-    // For each cell the value by which it last woke others. Falls below the tolerance thus add up until they
-    // wake. Only the brick's owner reads and writes it.
+    // For each cell the value with which it last woke others. Decreases below the tolerance thus accumulate until
+    // they wake. Only the brick's owner reads and writes it.
     float* sent;
     Turn* turns;
     State* state;
 };
 
-// Of a team.
+// Shared memory of a team.
 struct Shared {
     Header header;
     float tile[TILE];
-    // Cells that fell, by slice: before this round, and in it.
+    // Cells that decreased, by slice: before this round, and in it.
     u64 fallen[2][SIDE];
     unsigned short list[PAIRS];
-    // No way to the faces of an octant costs a voxel less.
+    // Lower bound on the cost of a step to the faces of each octant, for each voxel.
     float4 floors[CELLS];
-    // The value by which each voxel last woke others, within the brick or beyond.
+    // The value with which each voxel last woke others, within the brick or beyond.
     float sent[CELLS];
     // The voxels of the mask.
     unsigned char cells[CELLS];
@@ -171,18 +171,18 @@ struct Shared {
     u32 listed, changed[2], least;
 };
 
-// Sets a bit; halves of a word, which the hardware has an instruction for.
+// Sets a bit, by half words, for which the hardware has an instruction.
 __device__ __forceinline__ void mark(u64& word, u32 bit) {
     atomicOr(reinterpret_cast<u32*>(&word) + (bit >> 5), 1u << (bit & 31));
 }
 
-// A barrier of the threads of a team; barrier 0 is that of the block.
+// A barrier for the threads of a team; barrier 0 is that of the block.
 __device__ __forceinline__ void meet(u32 team) {
     __syncwarp();
     asm volatile("bar.sync %0, %1;" ::"r"(team + 1), "n"(TEAM) : "memory");
 }
 
-// The same, and whether any of them says yes.
+// The same, and whether any thread passes `yes`.
 __device__ __forceinline__ bool meet_any(u32 team, bool yes) {
     u32 any;
     __syncwarp();
@@ -192,23 +192,23 @@ __device__ __forceinline__ bool meet_any(u32 team, bool yes) {
     return any;
 }
 
-// Sets bits once all that the team wrote before can be read by all blocks; what was there.
+// Sets bits once everything that the team wrote before is visible to all blocks; returns the old value.
 __device__ __forceinline__ u32 publish(u32* word, u32 bits) {
     u32 old;
     asm volatile("atom.release.gpu.global.or.b32 %0, [%1], %2;" : "=r"(old) : "l"(word), "r"(bits) : "memory");
     return old;
 }
 
-// A bit for each of the four octants of a voxel on one side along z that can read a cell that fell and can
-// still lower the voxel. t is its cell of the tile, fallen its slice, dz 1 or -1, shift the bit of the corner
-// of the 3 x 3 cells around it.
+// One bit for each of the four octants of a voxel on one side along z that can read a cell that decreased and can
+// still lower the voxel. t is its cell in the tile, fallen its slice, dz 1 or -1, shift the bit of the corner of the
+// 3 x 3 cells around it.
 template <int LOCAL>
 __device__ __forceinline__ u32 worth(const float* t, const u64* fallen, int dz, u32 shift, float4 floors) {
     const float floor[4] = {floors.x, floors.y, floors.z, floors.w};
     const u32 here = (u32)(fallen[0] >> shift), beside = (u32)(fallen[dz] >> shift);
     float low[2][2];
     if (LOCAL != GODUNOV) {
-        // The voxel's own value among them, which changes nothing.
+        // Includes the voxel's own value, which changes nothing.
         float pairs[3][2];
 #pragma unroll
         for (int y = 0; y < 3; ++y) {
@@ -234,8 +234,8 @@ __device__ __forceinline__ u32 worth(const float* t, const u64* fallen, int dz, 
     return dz > 0 ? octants << 4 : octants;
 }
 
-// Cells of a slice of the tile that fell: those of the neighbours that woke the brick, and its own that fell
-// in the last visit.
+// Cells of a slice of the tile that decreased: those of the neighbours that woke the brick, and its own ones that
+// decreased in the last visit.
 __device__ __forceinline__ u64 fallen_cells(u32 slice, u32 why, const u32* left) {
     const u64 rows[3] = {0x01, 0x1E, 0x20};
     u64 cells = 0;
@@ -254,8 +254,8 @@ __device__ __forceinline__ u64 fallen_cells(u32 slice, u32 why, const u32* left)
     return cells;
 }
 
-// Lists the pairs of a voxel and an octant that are worth a try: a thread a voxel, or two, one a side, of a
-// brick that is half empty.
+// Lists the pairs of a voxel and an octant that may lower the voxel: with one thread per voxel, or two, one per side,
+// for a half-empty brick.
 template <int LOCAL>
 __device__ __forceinline__ void list_pairs(Shared& s, const u64* fallen, u32 voxels, u32 thread) {
     const u32 lane = thread & 31;
@@ -269,7 +269,7 @@ __device__ __forceinline__ void list_pairs(Shared& s, const u64* fallen, u32 vox
         if (!split || thread % 2 == 0) octants = worth<LOCAL>(s.tile + at, fallen + z, -1, b - 7, least);
         if (!split || thread % 2 == 1) octants |= worth<LOCAL>(s.tile + at, fallen + z, 1, b - 7, least);
     }
-    // How many the lanes before have, bit by bit of their counts.
+    // Counts of the preceding lanes, bit by bit.
     const u32 found = __popc(octants);
     u32 place = 0, count = 0;
 #pragma unroll
@@ -284,7 +284,7 @@ __device__ __forceinline__ void list_pairs(Shared& s, const u64* fallen, u32 vox
     for (; octants; octants &= octants - 1) s.list[place++] = (unsigned short)(at << 3 | (__ffs(octants) - 1));
 }
 
-// Tries a listed pair: whether the voxel fell so far that others must know.
+// Evaluates a listed pair: returns whether the voxel fell so far that others must be woken.
 template <int LOCAL>
 __device__ __forceinline__ bool try_pair(
     const Job& job, const float4* records, Shared& s, u64* fallen, u64 inside, u32 pair) {
@@ -305,8 +305,8 @@ __device__ __forceinline__ bool try_pair(
     return fell;
 }
 
-// Wakes who can read the cells of a brick that changed: one thread a neighbour and one a reader through long
-// offsets. Returns how many of this thread's waited already.
+// Wakes the bricks that can read the changed cells of a brick: one thread per neighbour and per reader through long
+// offsets. Returns how many of this thread's bricks already waited.
 template <int LOCAL>
 __device__ __forceinline__ u32 wake(
     const Job& job, const Arrays& all, const Shared& s, u32 field, u64 changed, bool more, u32 thread) {
@@ -318,7 +318,7 @@ __device__ __forceinline__ u32 wake(
         const u32 k = first + thread;
         u32 target = QUIET, bit = FAR;
         if (k < 27) {
-            // The brick itself: what its voxels read of one another.
+            // The brick itself: voxels that read one another.
             const bool reads = k == 13 ? more || (FAR_READS && (changed & own)) : (changed & side_of(k)) != 0;
             if (reads && s.header.around[k] < job.bricks) {
                 target = s.header.around[k];
@@ -328,7 +328,7 @@ __device__ __forceinline__ u32 wake(
             const uint4 reader = __ldg(reinterpret_cast<const uint4*>(all.readers + s.header.first_reader) + (k - 27));
             if (changed & (reader.y | (u64)reader.z << 32)) target = reader.x;
         }
-        // Counted before they can be visited, so that the count is never 0 too early.
+        // Counted before they can be visited, so that the count is never 0 prematurely.
         const u32 woken = __popc(__ballot_sync(~0u, target != QUIET));
         if (thread % 32 == 0 && woken) atomicAdd(&all.state->pending, woken);
         __syncwarp();
@@ -341,9 +341,9 @@ __device__ __forceinline__ u32 wake(
     return known;
 }
 
-// Visits a brick: one thread a voxel, then one a pair, then one a brick that is woken. What other blocks write
-// is read past the first cache (ldcg), which keeps what never changes. False if the brick did not wait any
-// more; known is how many of the bricks that this thread woke waited already.
+// Visits a brick: one thread per voxel, then one per pair, then one per woken brick. Data that other blocks write is
+// read past the first-level cache (ldcg), which holds data that never changes. False if the brick no longer waited;
+// `known` is the number of bricks woken by this thread that already waited.
 template <int LOCAL>
 __device__ __forceinline__ bool visit(
     const Job& job, const Arrays& all, const unsigned short* sources, Shared& s, u32 team, u32& known) {
@@ -353,17 +353,17 @@ __device__ __forceinline__ bool visit(
     Turn& turn = all.turns[(size_t)blockIdx.x * job.fields * job.each + s.turn];
     float* u_field = all.u_grid + (size_t)field * (job.bricks + 1) * CELLS;
     float* sent_cell = all.sent + ((size_t)field * (job.bricks + 1) + brick) * CELLS + thread;
-    // Who wakes the brick from here on wakes it anew.
+    // Threads that wake the brick from here on start a new wait.
     if (thread == 0) {
         *(volatile u32*)&turn.key = QUIET;
-        // Relaxed, where the language's memory model asks for an acquire: without one, a wake-up might be
-        // taken and a value from before it read, and the brick not be visited again. The machine code leaves
-        // no room for that. Who woke the brick lowered its values by atomics in the second cache, and
-        // released them before it set the bits. This exchange takes the bits there; the barrier below is
-        // reached once they are back, since they are stored in shared memory; no load is begun ahead of the
-        // barrier before it; and what others write is loaded past the first cache (ldcg: LDG.STRONG.GPU on
-        // 7.0 to 9.0), so from where those atomics took place. An acquire would also empty the first cache
-        // of what never changes: on an H200, fields take 1 to 7 % longer.
+        // Relaxed, although the language's memory model requires an acquire: without one, a wake-up might be consumed
+        // and an earlier value read, and the brick not be visited again. The machine code leaves no room for that.
+        // The thread that woke the brick lowered its values by atomics in the second-level cache, and released them
+        // before it set the bits. This exchange reads the bits there; the barrier below is reached once they have
+        // arrived, because they are stored in shared memory; no load is issued ahead of the barrier before it; and
+        // data that others write is loaded past the first-level cache (ldcg: LDG.STRONG.GPU on 7.0 to 9.0), hence
+        // from where those atomics took place. An acquire would also empty the first-level cache of data that never
+        // changes: on an H200, fields take 1 to 7 % longer.
         s.why = atomicExch(&turn.why, 0);
         s.listed = s.changed[0] = s.changed[1] = 0;
         s.least = QUIET;
@@ -376,7 +376,7 @@ __device__ __forceinline__ bool visit(
     reinterpret_cast<u32*>(&s.header)[thread] = __ldg(reinterpret_cast<const u32*>(all.headers + brick) + thread);
     meet(team);
     if (!s.why) return false;
-    // On their way while the rest is made ready.
+    // Issued early, while the rest is prepared.
     constexpr u32 LOADS = (TILE + TEAM - 1) / TEAM;
     float loaded[LOADS];
 #pragma unroll
@@ -395,7 +395,7 @@ __device__ __forceinline__ bool visit(
     float sent_before = UNREACHED;
     if (mine) {
         floors = __ldg(all.floors + record);
-        // Another thread of this block may have written it: not through the first cache.
+        // Another thread of this block may have written it: not through the first-level cache.
         sent_before = __ldcg(sent_cell);
     }
     if (thread < SIDE) {
@@ -416,7 +416,7 @@ __device__ __forceinline__ bool visit(
     const float before = mine ? s.tile[home] : 0.0f;
     if (FAR_READS && mine && far < before) {
         s.tile[home] = far;
-        // Read by this brick's own octants in this very visit.
+        // Read by this brick's own octants in this visit.
         if (sent_before - far > job.tolerance * far) {
             mark(s.fallen[0][home / 36], home % 36);
             s.sent[thread] = far;
@@ -439,7 +439,7 @@ __device__ __forceinline__ bool visit(
         if (thread == 0) s.listed = 0;
         if (!more) break;
     }
-    // What fell goes out, before anybody is woken.
+    // Decreased values are published before any brick is woken.
     const float value = mine ? s.tile[home] : 0.0f;
     const bool lower = mine && value < before, wakes = mine && s.sent[thread] < sent_before;
     if (lower) atomicMin(reinterpret_cast<u32*>(u_field) + (size_t)brick * CELLS + thread, __float_as_uint(value));
@@ -459,18 +459,18 @@ __device__ __forceinline__ bool visit(
     return true;
 }
 
-// Instead of a turn.
+// Returned instead of a turn.
 constexpr u32 OVER = ~0u;
 
-// One warp finds its team's next turn: of the bricks of this block that wait and that nobody visits the one
-// with the least value that woke it. One lane looks at every 32nd. OVER when no brick waits or is visited
-// anywhere, or when it is late.
+// One warp finds its team's next turn: of the waiting bricks of this block that no team visits, the one with the
+// smallest value that woke it. Each lane examines every 32nd brick. OVER when no brick waits or is visited anywhere,
+// or after the time limit.
 __device__ __forceinline__ u32 next_turn(const Job& job, const Arrays& all, long long started, u32* given) {
     constexpr u32 ROWS = 8;
     const u32 lane = threadIdx.x & 31, count = job.fields * job.each;
     const uint2* own = reinterpret_cast<const uint2*>(all.turns + (size_t)blockIdx.x * count);
     for (;;) {
-        // Before the turns are read: a visit that ends meanwhile leaves one that looks as if it waited.
+        // Read before the turns: a visit that ends meanwhile leaves a turn that seems to wait.
         const u32 away = *(volatile u32*)&given[lane];
         __syncwarp();
         const u32 pending = *(volatile const u32*)&all.state->pending;
@@ -493,7 +493,7 @@ __device__ __forceinline__ u32 next_turn(const Job& job, const Arrays& all, long
         }
         u32 waiting = __ballot_sync(~0u, chosen != QUIET);
         const bool late = clock64() - started > (long long)job.clocks;
-        // Each lane has read the count for itself: none leaves the loop alone.
+        // Each lane has read the count itself: no lane leaves the loop alone.
         if (__any_sync(~0u, late || !(waiting | pending))) return OVER;
         while (waiting) {
             u32 least = waiting >> lane & 1 ? best : QUIET;
@@ -502,22 +502,22 @@ __device__ __forceinline__ u32 next_turn(const Job& job, const Arrays& all, long
             const u32 next = __ffs(__ballot_sync(~0u, (waiting >> lane & 1) && best == least)) - 1;
             const u32 bit = 1u << (chosen / 32 % 32);
             const u32 old = lane == next ? atomicOr(&given[lane], bit) : 0;
-            // Another team may have been quicker.
+            // Another team may have been faster.
             if (!__shfl_sync(~0u, old & bit, next)) return __shfl_sync(~0u, chosen, next);
             waiting &= ~(1u << next);
         }
-        // Leaves the memory to those who work.
+        // Leaves memory bandwidth to working teams.
         __nanosleep(200);
     }
 }
 
-// A block of threads a share of the bricks; all blocks must be resident together.
+// One block of threads per share of the bricks; all blocks must be resident together.
 template <int LOCAL>
 __device__ __forceinline__ void spread(const Job& job, const Arrays& all) {
     __shared__ Shared teams[TEAMS];
-    // A bit for each turn that is being visited, several sharing one where there are more than 1024.
+    // One bit for each turn being visited, shared by several if there are more than 1024.
     __shared__ u32 given[32];
-    // Of the cells of a tile: the neighbour, x fastest, and the cell in it.
+    // For the cells of a tile: the neighbour, x fastest, and the cell in it.
     __shared__ unsigned short sources[TILE];
     for (u32 i = threadIdx.x; i < TILE; i += THREADS) {
         int x = i % SIDE, y = i / SIDE % SIDE, z = i / (SIDE * SIDE);
@@ -542,7 +542,7 @@ __device__ __forceinline__ void spread(const Job& job, const Arrays& all) {
         __threadfence_block();
         meet(team);
         if (thread == 0) atomicAnd(&given[turn % 32], ~(1u << (turn / 32 % 32)));
-        // This visit is over, and who waited already was counted twice.
+        // This visit is over, and bricks that already waited were counted twice.
         if (visited) {
 #pragma unroll
             for (u32 step = 16; step; step /= 2) known += __shfl_xor_sync(~0u, known, step);

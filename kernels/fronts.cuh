@@ -1,17 +1,17 @@
-// What a voxel of a level set becomes in a step or in a pass of redistancing, and what it wishes for;
-// src/engine/solvers/level_set/row.rs has the same for eight voxels at a time.
+// The new value of a level set's voxel after a step or a pass of redistancing, and its page requests;
+// src/engine/solvers/level_set/row.rs does the same for eight voxels at a time.
 #pragma once
 
 #include "common.cuh"
 
 constexpr u32 ALL = ~0u;
 constexpr float SNAP = 1e-3f, FLAT = 1e-6f, LOW_SLOPE = 0.9f, HIGH_SLOPE = 1.1f;
-// The speed of a voxel that was cut away: as KEPT_OUT in row.rs.
+// The speed of a voxel that was cut away: KEPT_OUT in row.rs.
 constexpr float KEPT_OUT = -1e30f;
 constexpr int ISOTROPIC = 0, ORTHOGONAL = 1, SHEARED = 2;
 enum Pass { STEP, REDISTANCE, PAPER };
 
-// Numbers of the steps to come, in the card's memory: graphs stay as they are when sliders move.
+// Constants of the coming steps, in the card's memory: graphs do not change when sliders move.
 struct Rules {
     float dt, curvature, rescaling, clamp, pace, advection, low, high;
     float w[6], root[3];
@@ -35,7 +35,7 @@ __device__ __forceinline__ float clamped(float v, float clamp) {
     return fabsf(v) >= clamp - SNAP ? copysignf(clamp, v) : v;
 }
 
-// Squared one-sided gradients towards larger and smaller values, extremes of the neighbours.
+// Squared one-sided gradients towards larger and smaller values, and extremes of the neighbours.
 struct Upwind {
     float up, down, most, least;
     __device__ __forceinline__ explicit Upwind(float c) : up(0), down(0), most(c), least(c) {}
@@ -95,7 +95,7 @@ __device__ __forceinline__ Central central(const Around& n, float xy, float xz, 
     return {0.5f * squared * inverse, fmaf(trace, squared + part, -along) * (inverse * inverse)};
 }
 
-// Neighbours of the sheared pairs are read from the tile, about `q`.
+// Neighbours of the sheared pairs are read from the tile, around `q`.
 template <int KIND>
 __device__ __forceinline__ Upwind upwind(const Around& n, const Rules& r, const Rules* sheared, const float* q) {
     Upwind u(n.c);
@@ -186,14 +186,14 @@ __device__ __forceinline__ float paper(const float* q, const Rules& r, float spe
     return clamped(fmaf(force * gradient, r.dt, c), r.clamp);
 }
 
-// What a voxel becomes. `q`: its place in the tile; `first`: of the passes of redistancing; `data`: of the
+// The new value of a voxel. `q`: its position in the tile; `first`: the first pass of a redistancing; `data`: of the
 // voxel in the planes of speeds, the first of which is `speed`.
 template <int KIND, bool EXTRA, int PASS>
 __device__ __forceinline__ float become(
     const float* q, const Rules& r, const Rules* sheared, const float* region, float speed, const float* data,
     bool first) {
     const float *a = q + PLANE, *b = q - PLANE;
-    // Where it was cut away phi does not rise.
+    // phi does not rise where the voxel was cut away.
     bool cut = PASS != REDISTANCE && speed < 0.5f * KEPT_OUT;
     if (cut) speed = 0.0f;
     if (PASS == PAPER) {
@@ -215,12 +215,12 @@ __device__ __forceinline__ float become(
     return redistance(n, m, u, r, first);
 }
 
-// Where a thread's k-th voxel lies from its first.
+// Offset of a thread's k-th voxel from its first.
 __device__ __forceinline__ constexpr int place_of(int k) {
     return 4 * (k & 1) + 32 * (k >> 1 & 1) + 128 * (k >> 2);
 }
 
-// A bit for every x, y and z of the band's voxels, a byte each; `band`: a bit for each part.
+// One bit for every x, y and z of the band's voxels, one byte each; `band`: one bit per part.
 __device__ __forceinline__ u32 spread(u32 band, int x0, int y0, int z0) {
     u32 out = (band & 0x5555 ? 1u << x0 : 0u) | (band & 0xaaaa ? 16u << x0 : 0u);
     out |= (band & 0x3333 ? 256u << y0 : 0u) | (band & 0xcccc ? 4096u << y0 : 0u);
@@ -228,8 +228,8 @@ __device__ __forceinline__ u32 spread(u32 band, int x0, int y0, int z0) {
     return out;
 }
 
-// The 27 bits of neighbours that a box of voxels wishes for. `seen`: a bit for every x, y and z of it, a
-// byte each; `margin`: how near to a face wishes for what is behind it.
+// The 27 bits of the neighbours that a box of voxels requests. `seen`: one bit for every x, y and z of it, one byte
+// each; `margin`: distance to a face below which the brick behind it is requested.
 __device__ __forceinline__ u32 wishes(u32 seen, int margin) {
     if (!(seen & 255)) return 0;
     u32 low = (1u << margin) - 1, high = 255u & ~(255u >> margin);
@@ -239,8 +239,8 @@ __device__ __forceinline__ u32 wishes(u32 seen, int margin) {
     return plane << 9 | (z & low ? plane : 0u) | (z & high ? plane << 18 : 0u);
 }
 
-// The neighbours that a thread's voxels of the band touch, as bits, and the brick itself in the middle; so
-// to the voxel. `band`: a bit for each of 16 parts.
+// The neighbours touched by a thread's voxels of the band, as bits, exact to the voxel, with the brick itself in the
+// middle. `band`: one bit for each of 16 parts.
 __device__ __forceinline__ u32 touches(u32 band, int x0, int y0, int z0) {
     u32 x = x0 == 0 ? 0x5555u : x0 == 3 ? 0xaaaau : 0u, y = y0 == 0 ? 0x3333u : y0 == 3 ? 0xccccu : 0u;
     u32 z = z0 == 0 ? 0x000fu : 0xf000u;

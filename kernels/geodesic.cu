@@ -1,23 +1,23 @@
 // Geodesic rays in Hamiltonian form; the mathematics, the rules and their order are those of
-// src/engine/solvers/geodesic (mod.rs, half_ray.rs). Positions in voxels, lengths in mm.
+// src/engine/solvers/geodesic (mod.rs, half_ray.rs). Positions are in voxels, lengths in mm.
 //
-// One thread owns one half ray after the other (trace), or four or eight threads one (share4, share8).
-// Midpoint rule on an H200: 121 registers (RK4 125, splines 204 to 218, share 108), no spills, some 360
-// warp instructions a step, of which 40 load a cell; 55.7 G steps/s with a million rays, issue slots 66 %
-// busy (stalls: dispatch, then the L2 cache). With 4096 rays a step takes 0.48 us, 900 cycles: 320 warp
-// instructions (38 %), waiting for their results (25 %), for cells from the L2 cache (17 %: in 57 % of the
-// steps one of a warp's eight rays enters another cell; nothing brings it nearer than that cache
-// beforehand, as ptxas has no scoreboard to spare for loads under way), for sums (8 %). With 2048, eight
-// threads each, 0.40 us. Cells of 8 M voxels take 2.5 ms, three times what writing their 1.5 GB would.
+// One thread follows one half ray after the other (trace), or four or eight threads follow one (share4, share8).
+// Midpoint rule on an H200: 121 registers (RK4 125, splines 204 to 218, share 108), no spills, about 360 warp
+// instructions per step, 40 of which load a cell; 55.7 G steps/s with a million rays, issue slots 66 % busy (stalls:
+// dispatch, then the L2 cache). With 4096 rays a step takes 0.48 us, 900 cycles: 320 warp instructions (38 %),
+// waiting for their results (25 %), for cells from the L2 cache (17 %: in 57 % of the steps one of a warp's eight
+// rays enters another cell; the cell cannot be prefetched closer than that cache, because ptxas has no scoreboard to
+// spare for pending loads), for sums (8 %). With 2048 rays and eight threads each, 0.40 us. Cells of 8 M voxels take
+// 2.5 ms, three times as long as writing their 1.5 GB would.
 #include "paper.cuh"
 #include "rays.cuh"
 
-// Follows half rays from their seeds to their ends; `slot` is a ray's place among those of this launch.
-// Kept points lie step by step: out_grid[k * rays + slot] is x y z (world mm) and the connectivity
-// measure from the seed. A thread whose ray has ended takes the next from the queue.
+// Follows half rays from their seeds to their ends; `slot` is a ray's index in this launch. Kept points are stored by
+// steps: out_grid[k * rays + slot] is x y z (world mm) and the connectivity measure from the seed. A thread whose ray
+// has ended takes the next one from the queue.
 template <class Sampler, int STAGES>
 __device__ __forceinline__ void trace(const Rules& rules, const Grids& grids, const Rays& rays, u32 first) {
-    // The slope at the beginning is part of the result but with the midpoint rule.
+    // The slope at the beginning is part of the result, except with the midpoint rule.
     const float margin = STAGES == 2 ? Sampler::MARGIN : 0.0f;
     const float h = rules.step_mm, half = 0.5f * h;
     // The instruction cache is small.
@@ -31,7 +31,7 @@ __device__ __forceinline__ void trace(const Rules& rules, const Grids& grids, co
     cell.enter(rules, grids, ray.x);
     while (Sampler::any(active)) {
         f32x3 next = ray.x, p = ray.p, mm;
-        // Of Runge and Kutta's four stages, weighted 1 2 2 1.
+        // Sum over the four Runge-Kutta stages, with weights 1 2 2 1.
         Slope sum = {make(0, 0, 0), make(0, 0, 0)};
         float by, per_mm, riemann = 0.0f;
 #pragma unroll UNROLLED
@@ -61,17 +61,17 @@ __device__ __forceinline__ void trace(const Rules& rules, const Grids& grids, co
         }
         float after = fmaf(by, STAGES == 4 ? riemann : sqrtf(riemann), ray.riemann);
         float cos = (ray.per_mm * per_mm) * dot(ray.direction, mm);
-        // Positive questions, so that NaN fails each.
+        // Tests are phrased so that NaN fails each.
         bool goes_on = cos >= rules.min_cos && riemann >= 0.0f && cell.plain() && ray.steps + 1 != ray.due;
         if (__builtin_expect(goes_on && active, 1)) {
             ray = {next, p, mm, per_mm, after, ray.steps + 1, ray.due};
             continue;
         }
-        // Of a finished ray nothing is moved but its cell.
+        // For a finished ray only its cell is moved.
         if (!active) continue;
         ray.p = p;
         ray.direction = mm, ray.per_mm = per_mm;
-        // The last that fails names the reason.
+        // The last test that fails determines the reason.
         u32 reason = cos >= rules.min_cos ? GO : ANGLE, target = NONE;
         if (rules.min_fa >= 0.0f && !(cell.fa(rules, grids) >= rules.min_fa)) reason = LOW_FA;
         if (!(riemann >= 0.0f)) reason = INDEFINITE;
@@ -94,7 +94,7 @@ __device__ __forceinline__ void trace(const Rules& rules, const Grids& grids, co
     }
 }
 
-// One thread owns one half ray after the other.
+// One thread follows one half ray after the other.
 #define TRACE(NAME, CELL, STAGES, BLOCKS)                                                                        \
     extern "C" __global__ void __launch_bounds__(64, BLOCKS) NAME(RAY_ARGUMENTS) {                                   \
         trace<CELL, STAGES>(rules, {cells, records}, RAYS, thread_index());                                      \
@@ -107,7 +107,7 @@ TRACE(geodesic_trace_spline_1, Spline, 1, 4)
 TRACE(geodesic_trace_spline_2, Spline, 2, 4)
 TRACE(geodesic_trace_spline_4, Spline, 4, 4)
 
-// Four or eight threads own one half ray.
+// Four or eight threads follow one half ray.
 #define SHARE(THREADS, STAGES)                                                                                    \
     extern "C" __global__ void __launch_bounds__(64, 8)                                                             \
         geodesic_share##THREADS##_linear_##STAGES(RAY_ARGUMENTS) {                                                  \
@@ -119,7 +119,7 @@ SHARE(4, 4)
 SHARE(8, 2)
 SHARE(8, 4)
 
-// One thread owns a cell; a block of 64 writes its cells as they lie.
+// One thread computes a cell; a block of 64 writes its cells contiguously.
 extern "C" __global__ void __launch_bounds__(64) geodesic_cell(Rules rules, const void* records, float* cells) {
     const u32 WORDS = sizeof(Cell) / 4;
     __shared__ float mine[WORDS][64 + 1];
@@ -150,7 +150,7 @@ extern "C" __global__ void __launch_bounds__(64) geodesic_cell(Rules rules, cons
     for (u32 n = threadIdx.x; n < count * WORDS; n += 64) cells[(size_t)first * WORDS + n] = mine[n % WORDS][n / WORDS];
 }
 
-// Points and their connectivity measures lie apart.
+// Points and their connectivity measures in separate arrays.
 struct Apart {
     f32x3* points;
     float* measures;
@@ -165,12 +165,13 @@ extern "C" __global__ void __launch_bounds__(256) geodesic_gather(const float4* 
     gather(step_grid, rays, wanted, halves, Apart{points, measures});
 }
 
-// As Prepare in cuda/prepare.rs.
+// `Prepare` in cuda/prepare.rs.
 struct Prepare {
     int shape[3];
-    // Brings the mean diffusivity to 1.
+    // Scales the mean diffusivity to 1.
     float scale;
-    // 0: the real power `alpha`, the determinant stays; 1: the whole `power` below an FA, the trace stays.
+    // 0: the real power `alpha`, which preserves the determinant; 1: the integer `power` below an FA, which preserves
+    // the trace.
     u32 paper;
     float alpha;
     u32 power;
@@ -182,8 +183,7 @@ struct Prepare {
 };
 static_assert(sizeof(Prepare) == 18 * 4, "as in cuda/prepare.rs");
 
-// Eigenvalues and, in columns of v, eigenvectors of a symmetric matrix (xx xy xz yy yz zz), by Jacobi's
-// rotations.
+// Eigenvalues and, in columns of v, eigenvectors of a symmetric matrix (xx xy xz yy yz zz), by Jacobi rotations.
 __device__ void eigen(const float d[6], float values[3], float v[3][3]) {
     float a[3][3] = {{d[0], d[1], d[2]}, {d[1], d[3], d[4]}, {d[2], d[4], d[5]}};
     for (int i = 0; i < 3; i++)
@@ -209,8 +209,8 @@ __device__ void eigen(const float d[6], float values[3], float v[3][3]) {
     for (int i = 0; i < 3; i++) values[i] = a[i][i];
 }
 
-// One thread owns a voxel: sharpens its tensor, scales it and turns it to voxel axes, as `sharpened` and
-// `in_voxel_axes` of src/engine/solvers/geodesic/ray_metric.rs; counts those that were not positive definite.
+// One thread handles a voxel: sharpens its tensor, scales it and rotates it to voxel axes, as `sharpened` and
+// `in_voxel_axes` of src/engine/solvers/geodesic/ray_metric.rs; counts tensors that were not positive definite.
 extern "C" __global__ void geodesic_sharpen(Prepare prepare, const float* tensors, float* records,
                                             unsigned char* known, u32* repaired) {
     u32 i = thread_index();
@@ -273,8 +273,8 @@ extern "C" __global__ void geodesic_sharpen(Prepare prepare, const float* tensor
     record[6] = 1.0f, record[7] = fa;
 }
 
-// One thread owns a voxel that is not known, and gives it the mean of its known neighbours, if any: one
-// layer of `extend` in src/engine/solvers/curves/spline.rs.
+// One thread handles a voxel without a tensor and gives it the mean of its known neighbours, if any: one layer of
+// `extend` in src/engine/solvers/curves/spline.rs.
 extern "C" __global__ void geodesic_extend(Prepare prepare, float* records, const unsigned char* known,
                                            unsigned char* known_after) {
     u32 i = thread_index(), nx = prepare.shape[0], ny = prepare.shape[1], nz = prepare.shape[2], plane = nx * ny;
@@ -296,7 +296,7 @@ extern "C" __global__ void geodesic_extend(Prepare prepare, float* records, cons
     known_after[i] = 1;
 }
 
-// One thread owns a voxel: rounds its record to halves, in place, and writes them.
+// One thread handles a voxel: rounds its record to halves in place, and writes the halves.
 extern "C" __global__ void geodesic_halve(u32 voxels, float* records, __half* halves) {
     u32 i = thread_index();
     if (!(i < voxels)) return;

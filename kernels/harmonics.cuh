@@ -1,11 +1,11 @@
-// Real even spherical harmonics up to degree 12, but for a factor each: those of src/engine/solvers/commit/harmonics.rs are
-// Y_lm = s_lm P_lm(z) Re or Im (x + iy)^m, and P_l = (a z² + b) P_l-2 - P_l-4 costs two operations. Order of the
-// 91: by m, then by l, cosine before sine.
+// Real even spherical harmonics up to degree 12, up to one factor each: those of
+// src/engine/solvers/commit/harmonics.rs are Y_lm = s_lm P_lm(z) Re or Im (x + iy)^m, and P_l = (a z² + b) P_l-2 -
+// P_l-4 costs two operations. Order of the 91: by m, then by l, cosine before sine.
 #pragma once
 #include "common.cuh"
 
 static constexpr int LMAX = 12, COUNT = 91, DEGREES = 7;
-// Sums of a lane, which are halved up to five times.
+// Sums per lane, which are halved up to five times.
 static constexpr int PAD = 96;
 
 __device__ constexpr double root(double v) {
@@ -32,7 +32,7 @@ __device__ constexpr double constant(int l, int m) {
     double a = alpha(l - 1, m), b = alpha(l - 2, m);
     return -by_square(l, m) * (a * a + b * b);
 }
-// Of the first function of a pair, by m, then by l, cosine before sine.
+// Index of the first function of a pair, by m, then by l, cosine before sine.
 __device__ constexpr int number(int l, int m) {
     int n = 0;
     for (int k = 0; k < m; ++k) n += (k ? 2 : 1) * ((LMAX - begin(k)) / 2 + 1);
@@ -85,7 +85,7 @@ __device__ __forceinline__ f32x3 axis(u32 code) {
     float x = 0.5f * (u + w), y = 0.5f * (u - w);
     f32x3 v = make(x, y, 1.0f - fabsf(x) - fabsf(y));
     float square = dot(v, v), scale = rsqrtf(square);
-    // To rounding: what is off here is twelve times as much in degree 12.
+    // Accurate to rounding: an error here is twelve times as large in degree 12.
     scale *= 1.5f - 0.5f * square * scale * scale;
     return scale * v;
 }
@@ -95,7 +95,7 @@ struct Write {
     u32 step;
     template <int N, int L, int M> __device__ __forceinline__ void take(float v) { out[N * step] = v; }
 };
-// With s².
+// Including s².
 struct Scaled {
     double all[COUNT];
     template <int N, int L, int M> __device__ __forceinline__ void take(double v) {

@@ -1,24 +1,24 @@
 // Level sets in bricks of 8 x 8 x 8 voxels; see src/engine/solvers/level_set/mod.rs, and fronts.cuh for the scheme.
 //
-// A launch makes some passes over all bricks, all blocks being resident together. Warps compute parts of
-// 4 x 4 x 2 voxels, constant ones excepted. Where bricks are few, a block of 256 threads has one of them in
-// shared memory for the whole launch; what neighbours need goes from block to block as words of a value and
-// the number of passes that made it, so that a pass costs one round trip; where there are more bricks than
-// blocks that fit, blocks have one after the other, and all meet between passes. Where they are many, a warp
-// has a brick, and takes the next one when it is done, of the next pass without waiting for the last brick of
-// this one (desks.cuh): a pass reads one copy of the pages and writes the other.
+// A launch makes several passes over all bricks, with all blocks resident together. Warps compute parts of 4 x 4 x 2
+// voxels, except constant ones. With few bricks, a block of 256 threads keeps one of them in shared memory for the
+// whole launch; the values that neighbours need pass from block to block as words of a value and the number of passes
+// that made it, so that a pass costs one round trip; with more bricks than resident blocks, blocks process one after
+// the other, and all synchronise between passes. With many bricks, a warp processes a brick and then takes the next
+// one, possibly of the next pass, without waiting for the last brick of this one (desks.cuh): a pass reads one copy
+// of the pages and writes the other.
 //
-// Bricks that the band comes near to are wished for: an atomic operation lets one warp win, which takes a page
-// from the stack and fills it. Where blocks have bricks, that is in a launch's last pass, for as far ahead as
-// a launch has passes, and one block publishes the pages between launches; where warps have them, in every
-// pass, and the pages are published at once. Pages that have been constant and unwished for some passes are
-// freed between launches. So the values are those of the whole volume, whatever the order of pages.
+// Pages are requested for bricks near the band: an atomic operation selects one warp, which takes a page from the
+// stack and fills it. If blocks have bricks, this happens in a launch's last pass, as far ahead as a launch has
+// passes, and one block publishes the pages between launches; if warps have them, it happens in every pass, and the
+// pages are published immediately. Pages that have been constant and not requested for some passes are freed between
+// launches. The values therefore equal those of the whole volume, whatever the order of pages.
 
 #include "desks.cuh"
 
-// Entries of Tables::halo.
+// Entries in Tables::halo.
 constexpr int HALO = 488;
-// A value with the number of passes that made it is one word: who reads it needs no other sign.
+// A value and the number of passes that made it share one word, so its reader needs no other flag.
 __device__ __forceinline__ void put(u64* to, float v, u32 passes) {
     u64 word = (u64)passes << 32 | bits(v);
     asm volatile("st.relaxed.gpu.global.u64 [%0], %1;" ::"l"(to), "l"(word) : "memory");
@@ -30,9 +30,9 @@ __device__ __forceinline__ u64 look(const u64* at) {
     return word;
 }
 
-// So many passes over a brick. `first_copy`: of the pages, which the launch's first pass reads; `made`: in
-// this launch before; `margin`: how far wishes reach after the last, or 0; `begins`: the first of them is
-// the first of redistancing.
+// A number of passes over a brick. `first_copy`: the copy of the pages that the launch's first pass reads; `made`:
+// earlier passes of this launch; `margin`: how far ahead pages are requested after the last pass, or 0; `begins`: the
+// first pass is the first of a redistancing.
 template <int KIND, bool EXTRA, int PASS>
 __device__ __forceinline__ void few(
     const Tables& t, float* first_copy, float* other_copy, int page, int passes, int made, int margin, bool begins) {
@@ -41,7 +41,8 @@ __device__ __forceinline__ void few(
     __shared__ int slots[32];
     __shared__ u32 seen;
     const int me = threadIdx.x, lane = me & 31, warp = me >> 5;
-    // Of the thread's first voxel; hidden from the compiler, which would keep its coordinates in registers.
+    // Index of the thread's first voxel; hidden from the compiler, which would otherwise keep its coordinates in
+    // registers.
     int first = (lane & 3) + 8 * ((lane >> 2 & 3) + 4 * (warp & 1)) + 64 * ((lane >> 4) + 2 * (warp >> 1));
     asm("" : "+r"(first));
     const State* s = t.state;
@@ -61,7 +62,7 @@ __device__ __forceinline__ void few(
     if (me < 32) slots[me] = t.neighbours[page * 32 + me] * 512;
     if (me == 0) seen = 0;
     __syncthreads();
-    // Where words of the halo come from.
+    // Sources of the words of the halo.
     u32 from[2];
     if (me < 128) {
         int row = me >> 1;
@@ -74,7 +75,7 @@ __device__ __forceinline__ void few(
         u32 slot = slots[e >> 21];
         from[k] = slot + (e & 1023);
         tiles[0][e >> 10 & 2047] = __ldcg(now + from[k]);
-        // Constant pages stay as they are, those outside an even number.
+        // Constant pages do not change; those of the outside are marked by an even number.
         if (slot < 2 * 512) from[k] = slot == INSIDE * 512 ? NONE : NONE - 1;
     }
     if (border) {
@@ -166,7 +167,7 @@ __device__ __forceinline__ void few(
             true, LINGER);
 }
 
-// Waits for all blocks, which are resident together; `times`: that they will have come here.
+// Waits for all blocks, which are resident together; `times`: the number of arrivals to wait for.
 __device__ __forceinline__ void meet(u32* arrived, u32 times) {
     __syncthreads();
     if (threadIdx.x == 0) {
@@ -178,11 +179,11 @@ __device__ __forceinline__ void meet(u32* arrived, u32 times) {
     __syncthreads();
 }
 
-// So many passes over all bricks: at once where every brick has a block, else one after the other.
+// A number of passes over all bricks: at once if every brick has a block, otherwise one after the other.
 template <int KIND, bool EXTRA, int PASS>
 __device__ __forceinline__ void blocks(
     const Tables& t, const float* now, float* next, int passes, int margin, int begins) {
-    // Passes at once.
+    // Number of passes at once.
     const int high = t.state->high, some = high - 2 <= gridDim.x && high <= t.exchanged ? passes : 1;
 #pragma unroll 1
     for (int made = 0; made < passes; made += some) {
@@ -196,7 +197,7 @@ __device__ __forceinline__ void blocks(
     }
 }
 
-// What a multiprocessor has at the same time: blocks of 256 threads, or warps.
+// Resident on a multiprocessor: blocks of 256 threads, or warps.
 constexpr int FEW = 4, MANY = 20;
 #define BLOCKS(name, resident, kind, extra, pass)                                            \
     extern "C" __global__ void __launch_bounds__(256, resident) level_set_##name(            \
@@ -222,10 +223,10 @@ BLOCKS(paper, 2, ISOTROPIC, false, PAPER)
 WARPS(isotropic, ISOTROPIC)
 WARPS(orthogonal, ORTHOGONAL)
 
-// Puts pages in line, in the order of bricks: neighbours are close to each other in it.
+// Lists the pages in the order of bricks, so that neighbours are close to each other.
 template <int THREADS>
 __device__ __forceinline__ void line_up(const Tables& t) {
-    // Brick by brick in fours.
+    // Bricks are processed in fours.
     constexpr int SOME = 6;
     __shared__ int counts[THREADS / 32];
     const int me = threadIdx.x, lane = me & 31, warp = me >> 5, bricks = t.bricks[0] * t.bricks[1] * t.bricks[2];
@@ -265,8 +266,8 @@ __device__ __forceinline__ void line_up(const Tables& t) {
     if (me == 0) t.state->in_line = before;
 }
 
-// Between two steps, one block: publishes pages that were taken, frees those that were idle, counts steps.
-// `passes`: since the last time; `steps`: of them, those of the equation.
+// Run by one block between two steps: publishes allocated pages, frees idle ones, sums the counts of the steps.
+// `passes`: passes since the last call; `steps`: how many of them were steps of the equation.
 template <int THREADS, bool MANY>
 __device__ __forceinline__ void settle(const Tables& t, int passes, int steps) {
     State* s = t.state;
@@ -282,7 +283,7 @@ __device__ __forceinline__ void settle(const Tables& t, int passes, int steps) {
     for (int i = me; i < idle; i += THREADS) {
         int e = t.idle[i], page = e >> 1;
         u32 b = brick_of(t, t.place[page]);
-        // Somebody may have wished for it in the last step, after it was found idle.
+        // It may have been requested in the last step, after it was found idle.
         if (last - t.wished[b] > (MANY ? LONG_LINGER : LINGER)) {
             t.page_of[b] = e & 1;
             t.place[page] = NONE;
@@ -308,7 +309,7 @@ __device__ __forceinline__ void settle(const Tables& t, int passes, int steps) {
         for (int i = me; i < passes; i += THREADS) t.laps[i].finished = 0;
         line_up<THREADS>(t);
     }
-    // Threads that add up what the steps added.
+    // Threads that sum the counts of the steps.
     constexpr int SUMS = MANY ? 32 : 1;
     if (me >= SUMS) return;
     long long in = 0;
@@ -324,7 +325,7 @@ __device__ __forceinline__ void settle(const Tables& t, int passes, int steps) {
         in += s->inside;
         s->inside = in;
         s->logged += steps;
-        // As region_rule in speed.rs.
+        // The same as region_rule in speed.rs.
         long long out = r.voxels - in;
         s->region[0] = s->region[1] = s->region[2] = 0.0f;
         if (r.region > 0.0f && in > 0 && out > 0) {

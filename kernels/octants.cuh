@@ -1,14 +1,14 @@
-// What a voxel's neighbours make of its cost: the local solvers of src/engine/solvers/eikonal/mod.rs, one octant or
-// one voxel a thread.
+// The local solvers of src/engine/solvers/eikonal/mod.rs, which compute a voxel's cost from its neighbours, with one
+// octant or one voxel per thread.
 #pragma once
 
 #include "common.cuh"
 
-// Local solvers on the corners of one octant; src/engine/solvers/eikonal/row.rs does the same for eight voxels at
-// a time.
-// Inside the mask, not yet reached; outside the mask.
+// Local solvers on the corners of one octant; src/engine/solvers/eikonal/row.rs does the same for eight voxels at a
+// time.
+// Values of voxels in the mask that are not reached yet, and of voxels outside the mask.
 constexpr float UNREACHED = 1e30f, OUTSIDE = 3e30f;
-// An end of an offset that is not read.
+// Marks an end of an offset that is not read.
 constexpr u32 SHUT = ~0u;
 
 // One voxel: W and G as xx xy xz yy yz zz, and their determinants. 64 bytes.
@@ -22,8 +22,8 @@ __device__ __forceinline__ Voxel load_voxel(const float4* record) {
     return {{a.x, a.y, a.z, a.w, b.x, b.y}, {b.z, b.w, c.x, c.y, c.z, c.w}, d.x, d.y, {}};
 }
 
-// Over the edge from the corner with value u to the one with u + d: a = |e_j - e_i|^2, b = <e_i, e_j - e_i>,
-// s the root of their Gram determinant, all with G. Negative radicands make NaN, which fails the guard.
+// The minimum over the edge from the corner with value u to the one with u + d: a = |e_j - e_i|^2, b = <e_i, e_j -
+// e_i>, s the square root of their Gram determinant, all in G. Negative radicands give NaN, which fails the guard.
 __device__ __forceinline__ void edge(float& best, float u, float d, float a, float b, float s) {
     float q = sqrtf(fmaf(-d, d, a)), ds = d * s;
     float value = fmaf(fmaf(s, q, -d * b), 1.0f / a, u);
@@ -31,7 +31,7 @@ __device__ __forceinline__ void edge(float& best, float u, float d, float a, flo
     if (inside & value < best) best = value;
 }
 
-// The discriminant comes from the cofactors of W, so that single precision is enough at any anisotropy.
+// The discriminant is computed from the cofactors of W, so that single precision suffices at any anisotropy.
 __device__ __forceinline__ void tetrahedron(
     float& best, float u, float q2, float q3, float waa, float wab, float wac, float wbb, float wbc, float wcc,
     float kcc, float kbc, float kbb) {
@@ -44,13 +44,12 @@ __device__ __forceinline__ void tetrahedron(
     if ((va >= vb) & (vb >= vc) & (vc >= 0.0f) & (value < best)) best = value;
 }
 
-// A neighbour that touches by an edge or a corner alone is reached through one that touches by faces, or
-// not at all.
+// A neighbour that shares only an edge or a corner is reached through one that shares a face, or not at all.
 __device__ __forceinline__ float shut(float value, float through) {
     return through >= 2.0f * UNREACHED ? OUTSIDE : value;
 }
 
-// Hopf-Lax on the 7 neighbours of an octant; dx, dy, dz are the cells to those along the axes.
+// Hopf-Lax on the 7 neighbours of an octant; dx, dy, dz are the offsets in cells to those along the axes.
 __device__ __forceinline__ float hopf_lax(
     const float* tile, int at, int dx, int dy, int dz, float s01, float s02, float s12, const Voxel& v) {
     float u0 = tile[at + dx], u1 = tile[at + dy], u2 = tile[at + dz];
@@ -117,7 +116,7 @@ __device__ __forceinline__ float godunov(
     return best;
 }
 
-// sum rho max(0, u - v)^2 = 1 by Newton's method from above, of the cells at the ends of six offsets.
+// sum rho max(0, u - v)^2 = 1 by Newton's method from above, for the cells at the ends of six offsets.
 __device__ __forceinline__ float selling(const float* u_field, const uint4* terms) {
     const uint4 first = __ldg(terms), second = __ldg(terms + 1);
     const float rho[6] = {__uint_as_float(first.x), __uint_as_float(first.y), __uint_as_float(first.z),

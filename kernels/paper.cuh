@@ -1,12 +1,12 @@
-// The papers' form (van Aart et al. 2011, eq. 3): D and the three derivatives of G = D⁻¹ interpolated as
-// four fields and held during a step of the midpoint rule; as src/engine/solvers/geodesic/paper.rs. One thread
-// owns one half ray after the other: 168 registers, no spills, 56 loads of 16 bytes a step. H200: 6.7 G
-// steps/s with a million rays, an eighth of the other form's; with 2048 rays issue slots 24 % busy.
+// The papers' form (van Aart et al. 2011, eq. 3): D and the three derivatives of G = D⁻¹ interpolated as four fields
+// that are constant during a step of the midpoint rule, as in src/engine/solvers/geodesic/paper.rs. One thread
+// follows one half ray after the other: 168 registers, no spills, 56 loads of 16 bytes per step. H200: 6.7 G steps/s
+// with a million rays, an eighth of the other form's; with 2048 rays issue slots 24 % busy.
 #pragma once
 #include "rays.cuh"
 
-// A sample of the four fields, or their mixture: xx xy xz yy yz zz, whether fitted, FA; ∂G along the
-// three voxel axes, six numbers each; two unused.
+// A sample of the four fields, or an interpolation of them: xx xy xz yy yz zz, whether fitted, FA; ∂G along the three
+// voxel axes, six numbers each; two unused.
 struct Fields {
     float d[8];
     float slopes[3][6];
@@ -15,14 +15,14 @@ struct Fields {
 const int LOADS = 7;
 static_assert(sizeof(Fields) == LOADS * 16, "seven loads");
 
-// Linear mixture at a place, of which a sample beyond the border is its neighbour.
+// Linear interpolation at a position; a sample beyond the border is replaced by its neighbour.
 __device__ __forceinline__ Fields fields_at(const Rules& rules, const float4* fields, f32x3 x) {
     int i = min(max(__float2int_rd(x.x), -1), rules.shape[0] - 1);
     int j = min(max(__float2int_rd(x.y), -1), rules.shape[1] - 1);
     int k = min(max(__float2int_rd(x.z), -1), rules.shape[2] - 1);
     Place at;
     at.u = x.x - (float)i, at.v = x.y - (float)j, at.w = x.z - (float)k;
-    // Asked of its middle again, the cell need not be held in registers.
+    // Recomputed from its centre, the cell need not be kept in registers.
     at.middle = make(i + 0.5f, j + 0.5f, k + 0.5f);
     i = __float2int_rd(at.middle.x), j = __float2int_rd(at.middle.y), k = __float2int_rd(at.middle.z);
     Fields mixed;
@@ -43,8 +43,8 @@ __device__ __forceinline__ Fields fields_at(const Rules& rules, const float4* fi
     return mixed;
 }
 
-// x″ᶜ = −Γᶜₐᵦ vᵃ vᵇ = −Dᶜˢ (vᵃ ∂ₐGₛᵦ vᵇ − ½ vᵃ ∂ₛGₐᵦ vᵇ): the symbols of `christoffel` in paper.rs, put
-// together only as they are needed.
+// x″ᶜ = −Γᶜₐᵦ vᵃ vᵇ = −Dᶜˢ (vᵃ ∂ₐGₛᵦ vᵇ − ½ vᵃ ∂ₛGₐᵦ vᵇ): the symbols of `christoffel` in paper.rs, contracted as
+// they are needed.
 __device__ __forceinline__ f32x3 acceleration(const Fields& here, f32x3 v) {
     f32x3 x = product(here.slopes[0], v), y = product(here.slopes[1], v), z = product(here.slopes[2], v);
     f32x3 lowered = v.x * x + v.y * y + v.z * z - 0.5f * make(dot(v, x), dot(v, y), dot(v, z));
@@ -66,7 +66,7 @@ __device__ __forceinline__ float riemannian(const float d[6], f32x3 v) {
     return sqrtf(dot(v, product(adjugate, v)) / determinant);
 }
 
-// As `trace` of geodesic.cu; `cells` are the samples of the four fields. Steps are of equal parameter.
+// The counterpart of `trace` in geodesic.cu; `cells` are the samples of the four fields. Steps have equal parameter.
 extern "C" __global__ void __launch_bounds__(64, 6) geodesic_paper(RAY_ARGUMENTS) {
     __shared__ Seldom all_seldom[64];
     Seldom& seldom = all_seldom[threadIdx.x];
@@ -74,12 +74,12 @@ extern "C" __global__ void __launch_bounds__(64, 6) geodesic_paper(RAY_ARGUMENTS
     const Rays rays = RAYS;
     for (u32 slot = rays.slot(rules, thread_index()); slot != NONE; slot = rays.slot(rules, take(queue, 1))) {
         Ray ray = begin(rules, rays, seldom, slot);
-        // The velocity takes the place of p, the length that of what is not needed here.
+        // The velocity takes the place of p, and its length that of an unused value.
         f32x3 &v = ray.p, &before = ray.direction;
         float& length_mm = ray.per_mm;
         Fields here = fields_at(rules, cells, ray.x);
         if (ray.steps == 0) {
-            // 1 mm where it starts.
+            // Length 1 mm at its start.
             v = product(here.d, ray.p), before = in_mm(rules, v);
             float per_mm = rsqrtf(dot(before, before));
             v = per_mm * v, before = per_mm * before, length_mm = 0.0f;
@@ -92,7 +92,7 @@ extern "C" __global__ void __launch_bounds__(64, 6) geodesic_paper(RAY_ARGUMENTS
             Step step = {ray.x, next, length_mm, fmaf(h, sqrtf(dot(mm, mm)), length_mm), ray.riemann,
                          fmaf(h, riemannian(here.d, middle), ray.riemann)};
             here = fields_at(rules, cells, next);
-            // Positive questions, so that NaN fails each; the last that fails names the reason.
+            // Tests are phrased so that NaN fails each; the last one that fails determines the reason.
             float mm2 = dot(mm, mm), cos = dot(before, mm) * rsqrtf(dot(before, before) * mm2);
             if (!(mm2 <= rules.leap)) reason = LEAP;
             if (!(cos >= rules.min_cos)) reason = ANGLE;
@@ -122,8 +122,8 @@ __device__ __forceinline__ bool metric(const Rules& rules, const void* records, 
     return d[0] > 0.0;
 }
 
-// One thread owns a sample and makes its four fields: central differences of the samples' inverses,
-// one-sided where a neighbour is missing.
+// One thread handles a sample and computes its four fields: central differences of the samples' inverses, one-sided
+// where a neighbour is missing.
 extern "C" __global__ void geodesic_fields(Rules rules, const void* records, float4* fields) {
     u32 sample = thread_index(), nx = rules.shape[0], ny = rules.shape[1], nz = rules.shape[2];
     if (!(sample < nx * ny * nz)) return;

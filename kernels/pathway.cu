@@ -1,8 +1,8 @@
-// The excess cost of pathways, written into an image that the window draws: no copy of all its texels
-// goes by way of the host.
+// The excess cost of pathways, written directly to an image that the window draws, without a copy of all its texels
+// through the host.
 #include "common.cuh"
 
-// One thread owns one texel: the value that stands where no path leads.
+// One thread writes one texel: the value where no path leads.
 extern "C" __global__ void pathway_fill(u64 image, u32 nx, u32 ny, u32 nz, float value) {
     u32 i = thread_index();
     if (!(i < nx * ny * nz)) return;
@@ -10,14 +10,14 @@ extern "C" __global__ void pathway_fill(u64 image, u32 nx, u32 ny, u32 nz, float
     surf3Dwrite(value, (cudaSurfaceObject_t)image, (int)(4 * x), (int)y, (int)z);
 }
 
-// One thread owns one place: the share by which its cost (u1 + u2, infinite where no path leads) exceeds the
-// least goes to its voxel, numbered x fastest.
+// One thread handles one place: writes the share by which its cost (u1 + u2, infinite where no path leads) exceeds
+// the minimum to its voxel, numbered x fastest.
 extern "C" __global__ void pathway_scatter(u64 image, u32 nx, u32 ny, const u32* voxels_grid,
                                            const float* first_grid, const float* second_grid, u32 places,
                                            double least, float most) {
     u32 i = thread_index();
     if (!(i < places)) return;
-    // As Pathway::shares computes it, to the last bit.
+    // Equal to Pathway::shares to the last bit.
     double share = (double)(first_grid[i] + second_grid[i]) / least - 1.0;
     float value = fminf((float)fmax(share, 0.0), most);
     u32 voxel = voxels_grid[i];

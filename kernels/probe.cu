@@ -1,8 +1,8 @@
-// The self-test of a card: numbers that src/engine/compute/cuda/probe.rs computes too. It also times an
-// almost empty launch.
+// The self-test of a card: numbers that src/engine/compute/cuda/probe.rs computes, too. It also times an almost empty
+// launch.
 #include "common.cuh"
 
-// One thread owns one element: the index mixed with `salt` by multiplications and shifts, wrapping.
+// One thread writes one element: the index mixed with `salt` by multiplications and shifts, wrapping.
 extern "C" __global__ void probe_fill(u32* out_grid, u32 n, u32 salt) {
     u32 i = thread_index();
     if (!(i < n)) return;

@@ -1,10 +1,10 @@
-// What rays of both forms share: their regions, kept points, summaries. Positions in voxels, lengths in
-// mm; the rules and their order are those of src/engine/solvers/geodesic/half_ray.rs.
+// Code shared by both forms of rays: their regions, kept points, summaries. Positions are in voxels, lengths in mm;
+// the rules and their order are those of src/engine/solvers/geodesic/half_ray.rs.
 #pragma once
 #include "cells.cuh"
 #include "curves.cuh"
 
-// As Summary in cuda.rs.
+// `Summary` in cuda/batch.rs.
 struct Summary {
     u32 steps;
     u32 count;
@@ -15,7 +15,7 @@ struct Summary {
     u32 met;
 };
 
-// A voxel vector in mm, in axes of its own: as long as in the world.
+// A voxel vector in mm, in axes of its own, with its length in the world.
 __device__ __forceinline__ f32x3 in_mm(const Rules& rules, f32x3 v) {
     const float* r = rules.root;
     return make(fmaf(r[2], v.z, fmaf(r[1], v.y, r[0] * v.x)), fmaf(r[4], v.z, r[3] * v.y), r[5] * v.z);
@@ -28,17 +28,17 @@ __device__ __forceinline__ f32x3 world_of(const Rules& rules, f32x3 x) {
                 fmaf(w[10], x.z, fmaf(w[9], x.y, fmaf(w[8], x.x, w[11]))));
 }
 
-// Point number `count` of a slot: place in the world, mm, and the connectivity measure from the seed.
+// Stores point number `count` of a slot: world position, mm, and the connectivity measure from the seed.
 __device__ __forceinline__ void keep(float4* out_grid, u32 count, const Rules& rules, u32 slot, f32x3 at,
                                      float length_mm, float riemann) {
     float measure = riemann > 0.0f ? length_mm / riemann : 1.0f;
     out_grid[(size_t)count * rules.slots + slot] = make_float4(at.x, at.y, at.z, measure);
 }
 
-// What is not needed on every step, one a thread: in shared memory, so that registers hold a cell.
+// Values not needed at every step, one per thread: in shared memory, so that registers hold a cell.
 struct Seldom {
     u32 slot, count, met;
-    // The steps on which a point is kept and the loop guard looks, and where it looked last.
+    // The steps at which a point is kept and the loop guard checks, and the position at its last check.
     u32 keep_at, look_at;
     f32x3 looked;
 
@@ -48,25 +48,25 @@ struct Seldom {
     }
 };
 
-// A half ray under way.
+// A half ray that is being followed.
 struct Ray {
-    // Voxels; D p of the last step in mm, and 1 by its length.
+    // Position in voxels and momentum; D p of the last step in mm, and the reciprocal of its length.
     f32x3 x, p, direction;
     float per_mm, riemann;
     u32 steps;
-    // The step on which more is to be done than being taken.
+    // The next step that needs more work than the step itself.
     u32 due;
 };
 
-// A ray between two launches, in the slot that is its own.
+// A ray between two launches, in its own slot.
 struct Paused {
     Ray ray;
     Seldom seldom;
 };
 static_assert(sizeof(Paused) == 21 * 4, "as PAUSED in cuda.rs");
 
-// What kernels that follow rays are given. `halves` has the number of each slot's half among those of
-// `starts`; `running` names the slots to be followed.
+// Arguments of the kernels that follow rays. `halves` holds the index of each slot's half among those of `starts`;
+// `running` lists the slots to be followed.
 struct Rays {
     const float* starts;
     const u32 *halves, *running;
@@ -77,7 +77,7 @@ struct Rays {
     float4* out_grid;
     u32* queue;
 
-    // The slot of one of those to be followed, or NONE.
+    // The i-th slot to be followed, or NONE.
     __device__ __forceinline__ u32 slot(const Rules& rules, u32 i) const { return i < rules.running ? running[i] : NONE; }
 };
 #define RAY_ARGUMENTS                                                                                             \
@@ -111,15 +111,15 @@ __device__ __forceinline__ Ray begin(const Rules& rules, const Rays& rays, Seldo
     return ray;
 }
 
-// A step: places in voxels; Euclidean (mm) and Riemannian length from the seed at both.
+// A step: both positions in voxels; Euclidean (mm) and Riemannian length from the seed at both.
 struct Step {
     f32x3 from, to;
     float mm_before, mm, riemann_before, riemann;
 };
 
-// Takes a step against which `reason` speaks unless it is GO: counts it, cuts it where it meets a target
-// or a terminate region, keeps its end if that is due, and says whether the ray goes on. The lengths of
-// the step are the ray's then, and `target` is where it ended.
+// Takes a step unless `reason` is other than GO: counts it, cuts it where it meets a target or a terminate region,
+// keeps its end if that is due, and returns whether the ray continues. The lengths of the step become those of the
+// ray, and `target` is where it ended.
 __device__ __forceinline__ u32 advance(const Rules& rules, const Rays& rays, bool writes, Seldom& seldom, u32& steps,
                                        Step& step, u32 reason, u32& target) {
     const Gate* gates = rays.gates;
@@ -129,7 +129,7 @@ __device__ __forceinline__ u32 advance(const Rules& rules, const Rays& rays, boo
         if (!allowed(rules, gates, bytes, world_of(rules, step.to))) reason = LEFT_MASK;
     }
     if (reason != GO) {
-        // The step before was the last.
+        // The step before was the last one.
         step.mm = step.mm_before, step.riemann = step.riemann_before;
         if (seldom.keep_at != steps + rules.keep_every) {
             if (writes) keep(out_grid, seldom.count, rules, seldom.slot, world_of(rules, step.from), step.mm, step.riemann);
@@ -167,7 +167,7 @@ __device__ __forceinline__ u32 advance(const Rules& rules, const Rays& rays, boo
     return reason;
 }
 
-// Notes how a ray ended, or that it pauses.
+// Records how a ray ended, or that it pauses.
 __device__ __forceinline__ void finish(const Rays& rays, const Ray& ray, const Seldom& seldom, float length_mm, u32 reason,
                                        u32 target) {
     bool pauses = reason == GO;

@@ -1,17 +1,18 @@
-// Regions: where the segments of a ray or streamline meet them. The rules are those of
+// Regions: intersections with the segments of a ray or streamline. The rules are those of
 // src/engine/solvers/curves/regions.rs.
 #pragma once
 #include "common.cuh"
 
 const u32 NONE = 0xffffffffu;
 
-// As Gate in cuda.rs: regions that cut or count, then the mask regions that bound rays.
+// `KernelGate` in src/engine/solvers/curves/cuda/regions.rs: regions that cut or count, followed by the mask regions
+// that confine rays.
 struct Gate {
     u32 kind;    // 0 sphere, 1 box, 2 mask
     u32 effect;  // 0 target, 1 terminate, 2 include, 3 exclude
     u32 target;
     float radius;
-    // A point outside cannot end a step that meets the region.
+    // A point outside these bounds cannot end a step that meets the region.
     float near_low[3], near_high[3];
     // Sphere: centre; box: corners.
     float low[3], high[3];
@@ -35,7 +36,7 @@ __device__ float mask_entry(const Gate& gate, const unsigned char* bytes, f32x3 
         // Voxel i covers i to i + 1 here.
         start[a] = m[4 * a] * from.x + m[4 * a + 1] * from.y + m[4 * a + 2] * from.z + m[4 * a + 3] + 0.5f;
         way[a] = m[4 * a] * along.x + m[4 * a + 1] * along.y + m[4 * a + 2] * along.z;
-        // Far from the grid it does not matter where.
+        // The exact voxel is irrelevant far from the grid.
         voxel[a] = (int)floorf(fminf(fmaxf(start[a], -1e9f), 1e9f));
     }
     float t = 0.0f;

@@ -2,20 +2,20 @@
 #pragma once
 #include "sums.cuh"
 
-// Voxels of a block, and shells at once.
+// Voxels per block, and shells at once.
 static constexpr int TILE = 32, SHELLS = 3;
 
-// The distance of voxels in shared memory: four in a row lie in different banks.
+// Distance between voxels in shared memory: four consecutive ones lie in different banks.
 __device__ __forceinline__ constexpr u32 gap(u32 numbers) { return numbers + (36 - numbers % 32) % 32; }
 
-// Sums of 8 voxels, 4 of each.
+// Sums of 8 voxels, 4 for each.
 struct Block {
     float4 of[8];
     __device__ __forceinline__ Block() {
 #pragma unroll
         for (int i = 0; i < 8; ++i) of[i] = make_float4(0, 0, 0, 0);
     }
-    // Adds products of four numbers of each voxel, the voxels four apart, with four rows of the basis.
+    // Adds products of four numbers of each voxel, with voxels four apart, and four rows of the basis.
     __device__ __forceinline__ void add(const float* numbers, u32 distance, const float* basis, u64 row) {
         float4 v[8], b[4];
 #pragma unroll
@@ -34,8 +34,8 @@ struct Block {
     }
 };
 
-// What becomes of A x: it, or the residual A x - y; with `last`, the residual of the point before the last is what
-// `out` holds. Adds the square of what is written, and that of its difference to last + beta (last - old).
+// The use of A x: itself, or the residual A x - y; with `last`, `out` holds the residual of the point before the
+// last. Adds the square of the written value, and that of its difference from last + beta (last - old).
 struct Finish {
     float* out;
     const float* y;
@@ -45,7 +45,7 @@ struct Finish {
     u32 unused;
 };
 
-// Of `N` fours at the same time, those with a place.
+// Finishes `N` groups of four at the same time; skips those without an index.
 template <int N>
 __device__ __forceinline__ void finish(const Finish& f, const u64 (&at)[N], const float4* ax, double (&sums)[2]) {
     constexpr u64 NOWHERE = ~u64(0);
@@ -73,7 +73,7 @@ __device__ __forceinline__ void finish(const Finish& f, const u64 (&at)[N], cons
     sums[1] += moved;
 }
 
-// A thread has 8 voxels, four apart, and 4 samples; blocks of 256 threads at most, as many as there are fours.
+// A thread handles 8 voxels, four apart, and 4 samples; blocks of at most 256 threads, one per group of four samples.
 extern "C" __global__ void __launch_bounds__(256, 2)
 commit_samples(Tables t, const float* c, const float* basis, Finish f) {
     __shared__ __align__(16) float tile[TILE * gap(SHELLS * ROW)];
@@ -88,13 +88,13 @@ commit_samples(Tables t, const float* c, const float* basis, Finish f) {
         const u64 at[1] = {u64(voxel) * t.samples + s};
         finish<1>(f, at, &ax, sums);
     }
-    // As many shells each time.
+    // Equal numbers of shells each time.
     const u32 times = (t.shells + SHELLS - 1) / SHELLS;
     const u32 at_once = times ? (t.shells + times - 1) / times : 0;
     for (u32 begun = 0; begun < t.shells; begun += at_once) {
         u32 shells = min(at_once, t.shells - begun), distance = gap(shells * ROW);
         __syncthreads();
-        // Eight threads a voxel.
+        // Eight threads per voxel.
         for (u32 own = threadIdx.x / 8; own < TILE; own += blockDim.x / 8) {
             const float* from = c + u64(first + own) * stride(t) + begun * ROW;
             for (u32 n = threadIdx.x % 8 * 4; n < shells * ROW; n += 32)
@@ -126,7 +126,7 @@ commit_samples(Tables t, const float* c, const float* basis, Finish f) {
     if (f.sums) add_up(sums, f.sums);
 }
 
-// Of now + beta (now - before).
+// The point now + beta (now - before).
 __device__ __forceinline__ float4 ahead(const float* now, const float* before, float beta, u64 at) {
     float4 y = *(const float4*)(now + at);
     if (beta == 0) return y;
@@ -135,7 +135,7 @@ __device__ __forceinline__ float4 ahead(const float* now, const float* before, f
         y.x + beta * (y.x - b.x), y.y + beta * (y.y - b.y), y.z + beta * (y.z - b.z), y.w + beta * (y.w - b.w));
 }
 
-// A thread has 8 voxels, four apart, and 4 harmonics.
+// A thread handles 8 voxels, four apart, and 4 harmonics.
 extern "C" __global__ void __launch_bounds__(96)
 commit_sums(Tables t, const float* now, const float* before, float beta, const float* basis, float* c) {
     // Samples at once.
@@ -146,7 +146,7 @@ commit_sums(Tables t, const float* now, const float* before, float beta, const f
         u64 own = first + threadIdx.x;
         float sum = 0;
         for (u32 s = 0; s < t.b0; s += 4) {
-            // 0 in what is padding.
+            // 0 in padding.
             float4 y = ahead(now, before, beta, own * t.samples + s);
             sum += y.x + y.y + (y.z + y.w);
         }

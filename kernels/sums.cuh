@@ -4,7 +4,7 @@
 
 static constexpr u32 ALL = 0xffffffffu;
 
-// Adds up over a block, into `to`; for all of its threads.
+// Adds values over a block to `to`; called by all of its threads.
 template <int N> __device__ __forceinline__ void add_up(const double (&values)[N], double* to) {
     __shared__ double parts[32];
     const int lane = threadIdx.x & 31, warp = threadIdx.x >> 5, warps = (blockDim.x + 31) >> 5;
@@ -21,7 +21,7 @@ template <int N> __device__ __forceinline__ void add_up(const double (&values)[N
     }
 }
 
-// For all threads of a block, in the same order every time: cards that do the same get the same.
+// Sums over all threads of a block, always in the same order, so that cards with equal input get equal results.
 __device__ __forceinline__ double whole(double v) {
     __shared__ double parts[32];
     for (int m = 16; m; m >>= 1) v += __shfl_xor_sync(ALL, v, m);

@@ -1,19 +1,19 @@
-// Streamlines along the principal direction of a tensor field; the mathematics, the rules and their
-// order are those of src/engine/solvers/tracking (mod.rs, direction.rs, follow.rs). World mm throughout.
+// Streamlines along the principal direction of a tensor field; the mathematics, the rules and their order are those
+// of src/engine/solvers/tracking (mod.rs, direction.rs, follow.rs). Positions and lengths are in world mm.
 //
-// Registers on sm_90: 99 to 112 linear, 80 to 90 splines, no spills. H200, a brain: Euler 7.2, RK4 3.2 G
-// steps/s; RK4 on splines 0.34 G. With the 2,000 streamlines of a live view a warp is alone on its
-// scheduler and issues in 28 % of the cycles (RK4 32 %, splines 24 %): it waits for its own results.
+// Registers on sm_90: 99 to 112 linear, 80 to 90 splines, no spills. H200, a brain: Euler 7.2, RK4 3.2 G steps/s; RK4
+// on splines 0.34 G. With the 2,000 streamlines of a live view each scheduler has one warp, which issues in 28 % of
+// the cycles (RK4 32 %, splines 24 %): it waits for its own results.
 #include "common.cuh"
 #include "curves.cuh"
 
-// As KernelRules in src/engine/solvers/tracking/cuda.rs, in its order.
+// `KernelRules` in src/engine/solvers/tracking/cuda.rs, in the same order.
 struct Rules {
-    // Halves in the grid of points, halves to be followed, and steps that a thread takes in one launch.
+    // Halves in the grid of points, halves to be followed, and steps per thread in one launch.
     u32 slots;
     u32 running;
     u32 window;
-    // Records from one to the next along y and z.
+    // Distance in records from one to the next along y and z.
     u32 stride[2];
     // Index of the last cell, the last sample and the outer face along each axis, voxels.
     u32 last_cell[3];
@@ -22,28 +22,28 @@ struct Rules {
     // Rows of the affine from world to voxel.
     float voxel[12];
     float step_mm;
-    // Square of the lowest FA, and cosine of the largest turn in a step.
+    // Square of the lowest FA, and cosine of the largest turn per step.
     float min_fa_squared;
     float min_cos;
     u32 max_steps;
     u32 at_max;
     u32 gates;
     u32 masks;
-    // Two halves a start, the second against its direction; else one.
+    // Two halves per start, the second against its direction; otherwise one.
     u32 senses;
-    // As in direction.rs.
+    // Coefficients as in direction.rs.
     float root[8];
     float isotropic;
     float across;
 };
 static_assert(sizeof(Rules) == 44 * 4, "as in cuda.rs");
 
-// As Start in follow.rs.
+// `Start` in follow.rs.
 struct Start {
     f32x3 at, direction;
 };
 
-// As Summary in cuda.rs; the reason is SEED while there are steps to be taken.
+// `Summary` in cuda.rs; the reason is SEED while there are steps to be taken.
 struct Summary {
     u32 steps;
     u32 reason;
@@ -57,7 +57,7 @@ struct Place {
     bool in_volume;
 };
 
-// NaN gives the first sample, and lies outside.
+// NaN gives the first sample, and counts as outside.
 __device__ __forceinline__ float axis(const Rules& rules, int a, f32x3 x, u32& cell, bool& in_volume) {
     const float* m = rules.voxel + 4 * a;
     float at = fmaf(m[0], x.x, fmaf(m[1], x.y, fmaf(m[2], x.z, m[3])));
@@ -89,8 +89,8 @@ __device__ __forceinline__ Record record(const float4* records, u32 i) {
     return {{a.x, a.y, a.z, a.w, b.x, b.y}, b.z};
 }
 
-// The four edges of a cell along x, as start and difference, in 48 registers, loaded anew when the
-// streamline enters another cell; a bit for each corner that was fitted.
+// The four edges of a cell along x, as start and difference, in 48 registers, reloaded when the streamline enters
+// another cell; one bit for each fitted corner.
 struct Linear {
     float low[4][6], along[4][6];
     u32 base;
@@ -125,7 +125,7 @@ struct Linear {
         }
     }
 
-    // Whether at least half of the cell around the point sampled last was fitted.
+    // Whether at least half of the cell around the last sampled point was fitted.
     __device__ __forceinline__ bool inside(const Place& at) const {
         if (corners == 0xff) return true;
         float sum = 0.0f;
@@ -137,7 +137,7 @@ struct Linear {
     }
 };
 
-// Cubic B-splines: 64 coefficients a sample.
+// Cubic B-splines: 64 coefficients per sample.
 struct Spline {
     float share;
 
@@ -150,7 +150,7 @@ struct Spline {
         value[2] = 1.0f - value[0] - value[1] - value[3];
     }
 
-    // An index known only at run time would put the weights in memory.
+    // A run-time index would put the weights in memory.
     static __device__ __forceinline__ float picked(const float value[4], int i) {
         return i < 2 ? (i == 0 ? value[0] : value[1]) : (i == 2 ? value[2] : value[3]);
     }
@@ -184,7 +184,7 @@ struct Spline {
     __device__ __forceinline__ bool inside(const Place&) const { return share >= 0.5f; }
 };
 
-// Mean, diagonal less the mean, and squared norm of the deviator.
+// Mean, diagonal minus the mean, and squared norm of the deviator.
 struct Deviator {
     float mean, a, b, c, spread;
 
@@ -214,13 +214,13 @@ __device__ __forceinline__ f32x3 principal(const Rules& rules, const float d[6],
 #pragma unroll
     for (int i = 6; i >= 0; i--) x = fmaf(x, s, k[i]);
     a -= x, b -= x, c -= x;
-    // The adjugate.
+    // Adjugate matrix.
     float xx = b * c - yz * yz, yy = a * c - xz * xz, zz = a * b - xy * xy;
     float m_xy = xz * yz - xy * c, m_xz = xy * yz - xz * b, m_yz = xy * xz - yz * a;
     f32x3 product = make(fmaf(xx, along.x, fmaf(m_xy, along.y, m_xz * along.z)),
                          fmaf(m_xy, along.x, fmaf(yy, along.y, m_yz * along.z)),
                          fmaf(m_xz, along.x, fmaf(m_yz, along.y, zz * along.z)));
-    // Close to a right angle the product is mostly rounding: there the largest column is taken.
+    // Near a right angle the product is mostly rounding error: the largest column is used instead.
     bool first = xx >= yy && xx >= zz, second = yy >= zz;
     f32x3 column = first ? make(xx, m_xy, m_xz) : second ? make(m_xy, yy, m_yz) : make(m_xz, m_yz, zz);
     if (dot(product, product) < rules.across * dot(column, column)) product = dot(column, along) < 0.0f ? -column : column;
@@ -230,7 +230,7 @@ __device__ __forceinline__ f32x3 principal(const Rules& rules, const float d[6],
     return rsqrtf(dot(v, v)) * v;
 }
 
-// For each region the step on which a half first met it; NONE if never.
+// For each region, the step at which a half first met it; NONE if never.
 struct Steps {
     u32* met;
     u32 step;
@@ -238,13 +238,13 @@ struct Steps {
 __device__ __forceinline__ bool has_met(const Steps& steps, u32 gate) { return steps.met[gate] != NONE; }
 __device__ __forceinline__ void note(const Steps& steps, u32 gate) { steps.met[gate] = steps.step; }
 
-// A half under way, and its place in the grid.
+// A half that is being followed, and its index in the grid.
 struct Half {
     f32x3 at, along;
     u32 steps, slot;
 };
 
-// At its seed, or where the launch before left it.
+// At its seed, or where the previous launch left it.
 __device__ __forceinline__ Half taken(const Rules& rules, const Start* starts, const Start* places,
                                       const Summary* summaries, u32 slot) {
     u32 steps = summaries[slot].steps;
@@ -253,8 +253,8 @@ __device__ __forceinline__ Half taken(const Rules& rules, const Start* starts, c
     return {start.at, slot % rules.senses ? -start.direction : start.direction, 0, slot};
 }
 
-// A thread follows one half after the other, taken from a queue, for `window` steps in all. Points lie
-// step by step: points[k * slots + slot].
+// A thread follows one half after the other, taken from a queue, for `window` steps in total. Points are stored by
+// steps: points[k * slots + slot].
 template <class Cell, int STAGES>
 __device__ __forceinline__ void follow(const Rules& rules, const float4* records, const Start* starts,
                                        const u32* running, const Gate* gates, const unsigned char* bytes,
@@ -282,7 +282,7 @@ __device__ __forceinline__ void follow(const Rules& rules, const float4* records
             direction = principal(rules, d, parts, half.along);
             if (STAGES == 4) sum = sum + (stage == 3 ? 1.0f : 2.0f) * direction;
         }
-        // Positive questions, so that NaN fails each; the last that fails names the reason.
+        // Tests are phrased so that NaN fails each; the last one that fails determines the reason.
         u32 reason = dot(direction, half.along) >= rules.min_cos ? GO : ANGLE;
         if (!parts.fa_at_least(rules.min_fa_squared)) reason = LOW_FA;
         if (!cell.inside(place)) reason = LEFT_MASK;

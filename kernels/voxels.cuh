@@ -1,5 +1,5 @@
-// Part of commit.cu: from a voxel's sums of columns to its numbers for each shell, and back; a warp a voxel, three
-// harmonics a lane.
+// Part of commit.cu: from a voxel's sums of columns to its numbers for each shell, and back; one warp per voxel,
+// three harmonics per lane.
 #pragma once
 
 // Peaks and shells at once.
@@ -11,7 +11,7 @@ __device__ __forceinline__ float add_lanes(float v) {
     return v;
 }
 
-// Sums times r, and with the first chunk what the voxel's own columns give.
+// Sums times r and, with the first chunk, the contribution of the voxel's own columns.
 template <int W>
 __device__ __forceinline__ void contract(const Tables& t, const float* sums, const float* own, float* c, u32 chunk) {
     __shared__ float all_weights[WARPS][SOME * SOME * DEGREES];
@@ -94,8 +94,8 @@ __device__ __forceinline__ void contract(const Tables& t, const float* sums, con
     if (lane == 0) to[t.shells * ROW] = flat + (more ? to[t.shells * ROW] : 0.0f);
 }
 
-// What a segment gets for each of its harmonics, in each column; and with the first chunk what the voxel's own columns
-// get.
+// The contribution of a segment for each of its harmonics, in each column; with the first chunk also that of the
+// voxel's own columns.
 template <int W>
 __device__ __forceinline__ void spread(const Tables& t, const float* c, float* shares, float* own, u32 chunk) {
     const u32 lane = threadIdx.x & 31, voxel = blockIdx.x * WARPS + (threadIdx.x >> 5);

@@ -1,12 +1,12 @@
 //! `arcuate bench eikonal`: milliseconds of a cost field.
 //!
-//! The three examples of Jeong et al. 2007 with each local solver: a 64³ field of one diagonal tensor, a
-//! 64³ helix of anisotropy 1 : 1e-4, and a brain-like field of some 196,000 voxels in a mask, for one
-//! source and for two. Of the last also what dragging takes: of one end, and of both. `field_s` ends with the
-//! fields, `wall_s` with the pathway, both from the new place of an end on; then `trace_s` is the minimal
-//! path's. `papers_s` is the figure they print (GeForce 8800 GTX). The error of the first is that against the
-//! closed form, sum over sum; `residual` is what the local solver, in double precision, makes of the
-//! neighbours of some voxels, against their values.
+//! The three examples of Jeong et al. 2007 with each local solver: a 64³ field of one diagonal tensor, a 64³ helix of
+//! anisotropy 1 : 1e-4, and a brain-like field of some 196,000 voxels in a mask, for one source and for two. The last
+//! one is also timed for dragging one end, and both. `field_s` ends with the fields, `wall_s` with the pathway, both
+//! starting from the new position of an end; `trace_s` is the time of the minimal path after that. `papers_s` is the
+//! published figure (GeForce 8800 GTX). The error of the first example is that against the closed form, sum over sum;
+//! `residual` compares the values of some voxels with the result of the local solver on their neighbours, in double
+//! precision.
 
 use super::bench::Choice;
 use crate::compute::{Backend, Control};
@@ -14,7 +14,9 @@ use crate::data::Grid;
 use crate::data::statistics::quantile;
 use crate::phantom::folded_sheets;
 use crate::solvers::Error;
-use crate::solvers::eikonal::{CostField, LocalSolver, Params, Prepared, Source, simplex, solve};
+use crate::solvers::eikonal::{
+    CostField, CostSource, LocalSolver, Params, Prepared, simplex, solve,
+};
 use crate::solvers::metric::{self, Metric};
 use crate::solvers::pathway::Pathway;
 use glam::{DMat3, DVec3};
@@ -25,7 +27,7 @@ use std::time::Instant;
 struct Example {
     name: &'static str,
     metric: Metric,
-    /// One a field, voxel coordinates.
+    /// One per field, voxel coordinates.
     sources: Vec<[i64; 3]>,
     papers_s: Option<f64>,
     /// Constant metric: errors against the closed form.
@@ -152,7 +154,7 @@ pub fn run(choice: Choice, backend: &Backend) -> Vec<Value> {
                     json!({"workload": format!("eikonal {name}"), "error": error.to_string()})
                 }));
             }
-            // Selling's scheme alone leaves voxels out, so that there need not be a pathway.
+            // Selling's scheme alone leaves voxels out, so that there may be no pathway.
             if local == LocalSolver::Selling {
                 continue;
             }
@@ -188,7 +190,7 @@ fn drag(
         schedule: None,
     };
     let source =
-        |place: u32| Arc::new(backend.install(|| Source::places(metric, "end", vec![place])));
+        |place: u32| Arc::new(backend.install(|| CostSource::places(metric, "end", vec![place])));
     let place = |end: usize, run: usize| {
         let from = DVec3::from_array(example.sources[end].map(|c| c as f64));
         let voxel = nearest(metric, from + run as f64 * DVec3::new(1.0, 2.0, 0.5));
@@ -207,7 +209,7 @@ fn drag(
     for run in 0..=repeats {
         let places: Vec<u32> = (0..count).map(|k| place(1 - k, run)).collect();
         let start = Instant::now();
-        let sources: Vec<Arc<Source>> = places.into_iter().map(source).collect();
+        let sources: Vec<Arc<CostSource>> = places.into_iter().map(source).collect();
         let fields = solve(&prepared, &sources, &params, backend, &control)?;
         let field_s = start.elapsed().as_secs_f64();
         let kernel_s = fields.first().and_then(|f| f.kernel_s);
@@ -257,9 +259,9 @@ fn measure(
     let prepare_s = start.elapsed().as_secs_f64();
     let source = |v: &[i64; 3]| {
         let place = metric.place_of(*v).unwrap_or(0) as u32;
-        Arc::new(backend.install(|| Source::places(metric, "source", vec![place])))
+        Arc::new(backend.install(|| CostSource::places(metric, "source", vec![place])))
     };
-    let sources: Vec<Arc<Source>> = example.sources.iter().map(source).collect();
+    let sources: Vec<Arc<CostSource>> = example.sources.iter().map(source).collect();
     let params = Params {
         tolerance: 1e-6,
         schedule: None,
@@ -297,7 +299,7 @@ fn measure(
     }))
 }
 
-/// Against √((x − s)ᵀ G (x − s)): sum of errors over sum of distances, of what was reached.
+/// Against √((x − s)ᵀ G (x − s)): sum of errors over sum of distances, of the voxels reached.
 fn error(field: &CostField, from: [i64; 3]) -> f64 {
     let metric = &field.prepared.metric;
     let (mut off, mut sum) = (0.0, 0.0);
@@ -311,7 +313,7 @@ fn error(field: &CostField, from: [i64; 3]) -> f64 {
     off / sum
 }
 
-/// The largest relative difference in some thousand voxels.
+/// The largest relative difference in about a thousand voxels.
 fn residual(field: &CostField) -> f64 {
     let n = field.values.len();
     let places = (0..n).step_by(n.div_ceil(2000).max(1));

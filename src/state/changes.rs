@@ -1,15 +1,15 @@
-//! Differences between two documents: each parameter by the label and in the form of its panel. Undo and redo name
-//! with it what they changed, and the way back of a surface what it changes.
+//! Differences between two documents: each parameter with the label and format of its panel. Undo and redo use it to
+//! name what they changed, and the rewind of a surface to name what it changes.
 
 pub(in crate::state) mod looks;
 
 use crate::parameters::widened;
 use crate::state::{Document, filter, pathways, regions, segment, streamlines, track};
 
-/// A sentence names at most so many changes.
+/// Largest number of changes named in a sentence.
 const NAMED: usize = 4;
 
-/// The differences between two documents in words with values, the most important first.
+/// The differences between two documents as text with values, the most important first.
 pub fn between(before: &Document, after: &Document) -> Vec<String> {
     let mut all = regions::changes::changed(before, after);
     all.extend(track::changes::changed(before, after));
@@ -30,7 +30,7 @@ pub fn between(before: &Document, after: &Document) -> Vec<String> {
     all
 }
 
-/// The first of them, and how many more there are.
+/// The first changes, and how many more there are.
 pub fn listed(changes: &[String]) -> String {
     let text = changes[..changes.len().min(NAMED)].join(", ");
     match changes.len().saturating_sub(NAMED) {

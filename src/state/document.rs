@@ -1,4 +1,4 @@
-//! What undo restores: layers, regions and parameters.
+//! The content restored by undo: layers, regions and parameters.
 
 mod extent;
 
@@ -26,7 +26,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// What the task Track makes.
+/// The method of the task Track.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub enum Method {
     Streamlines,
@@ -50,21 +50,21 @@ pub struct Tensors {
     pub field: TensorField,
     pub fa: Volume,
     pub mask: Mask,
-    /// How reliable the mask is, where it was found from the scan.
+    /// Reliability of the mask, if it was found from the scan.
     pub mask_found: Option<tensor_fit::MaskReport>,
     pub key: FitKey,
-    /// The fit, in the document's table.
+    /// Origin of the fit, in the document's table.
     pub origin: OriginId,
     pub fitted: usize,
     pub repaired: usize,
     pub unfitted: usize,
-    /// Volumes left out: b above 50 but no direction; b outside the range.
+    /// Volumes left out: b above 50 without a direction; b outside the range.
     pub without_direction: Vec<usize>,
     pub outside_range: Vec<usize>,
     pub wall_ms: f64,
     /// World bounds of the fitted voxels, mm.
     pub head: (DVec3, DVec3),
-    /// What the fit left over, once a bootstrap has asked for it.
+    /// Residuals of the fit, once a bootstrap has requested them.
     pub residuals: ResidualCache,
 }
 
@@ -75,11 +75,11 @@ pub struct Document {
     /// Bottom to top.
     pub layers: Vec<Arc<Layer>>,
     pub regions: Vec<Arc<Region>>,
-    /// Where the layers come from.
+    /// Origins of the layers.
     pub origins: Origins,
     pub tensors: Option<Arc<Tensors>>,
     pub fit: tensor_fit::Params,
-    /// The mask layer that the fit is within; `None`: a mask is found from the scan.
+    /// The mask layer of the fit; `None`: a mask is found from the scan.
     pub fit_mask: Option<LayerId>,
     pub method: Method,
     pub track: curves::Params,
@@ -90,25 +90,25 @@ pub struct Document {
     pub pathways: pathways::PathwaySettings,
     pub kept_pathways: Vec<Arc<KeptPathway>>,
     pub segment: Segmentation,
-    /// The surfaces of masks that were segmented.
+    /// The surfaces of segmented masks.
     pub surfaces: BTreeMap<LayerId, Arc<KeptSurface>>,
     pub filter: Filtering,
     /// Weights of layers' streamlines.
     pub weighed: BTreeMap<LayerId, Arc<Weighed>>,
-    /// What is asked about streamlines, and what was measured.
+    /// Settings of streamlines, and measurements.
     pub bundle: Bundle,
-    /// Which of them a session keeps beside itself.
+    /// The streamlines that a session stores next to itself.
     pub store: ResultStorage,
-    /// What of a session is not here, or cannot be read.
+    /// Missing parts of a session, and those that cannot be read.
     pub missing: Vec<MissingItem>,
-    /// The layers of a session, until the fit has brought those that are its own.
+    /// The layers of a session, until the fit has added its own.
     pub awaited: Option<AwaitedLayers>,
     /// Files that hold masks made here, for commands.
     pub mask_files: Vec<(DataId, PathBuf)>,
     next_id: u64,
 }
 
-/// All that kept streamlines or rays were made from.
+/// The recipe of kept streamlines or rays.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Made {
     pub fit: OriginId,
@@ -117,25 +117,25 @@ pub struct Made {
     pub cut: Cut,
 }
 
-/// What a density map is of, and how it was made.
+/// The recipe of a density map.
 #[derive(Clone, PartialEq, Debug)]
 pub struct DensityMap {
     pub of: Input,
-    /// Where that was moved then.
+    /// Transform of that layer at the time.
     pub by: DAffine3,
-    pub on: density::On,
-    /// The image whose voxels it has, where the streamlines do not bring them.
+    pub on: density::DensityGrid,
+    /// The image that defines the voxels, if the streamlines have no grid.
     pub template: Option<PathBuf>,
     pub params: density::Params,
 }
 
-/// The mask that tensors were fitted in.
+/// The mask of a tensor fit.
 #[derive(Clone, PartialEq, Debug)]
 pub enum FitMask {
-    /// From the scan itself.
+    /// Found from the scan itself.
     Found,
     File(PathBuf),
-    /// The built-in head's own.
+    /// The built-in head's own mask.
     Head,
 }
 
@@ -171,7 +171,7 @@ impl Default for Document {
     }
 }
 
-/// The name of a region that is a mask without a file, which no command can name.
+/// The name of a region whose mask has no file, so that no command can name it.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Unfiled(pub String);
 
@@ -190,12 +190,12 @@ impl Document {
         self.next_id
     }
 
-    /// Keeps ids below `next` for others.
+    /// Reserves ids below `next`.
     pub fn reserve_ids(&mut self, next: u64) {
         self.next_id = self.next_id.max(next);
     }
 
-    /// What a bootstrap of the tensors needs, where their scan is still there.
+    /// Input of a bootstrap of the tensors, if their scan is still loaded.
     pub fn resample(&self) -> Option<BootstrapInput> {
         let tensors = self.tensors.as_ref()?;
         let (dwi, gradients) = self.layers.iter().find_map(|l| match &l.content {
@@ -239,7 +239,7 @@ impl Document {
         }
     }
 
-    /// What a fit would use: the topmost diffusion scan with gradients, or image of tensors.
+    /// The input of a fit: the topmost diffusion scan with gradients, or image of tensors.
     pub fn scan(&self) -> Option<&Arc<Layer>> {
         let fits = |l: &&Arc<Layer>| match &l.content {
             Content::Scan { dwi, gradients } => gradients.is_some() || dwi.tensors.is_some(),
@@ -248,7 +248,7 @@ impl Document {
         self.layers.iter().rev().find(fits)
     }
 
-    /// The topmost image of six volumes that nothing says anything about: tensors, perhaps.
+    /// The topmost image of six volumes without any reading: tensors, perhaps.
     pub fn unread_tensors(&self) -> Option<&Arc<Layer>> {
         let six = |l: &&Arc<Layer>| match &l.content {
             Content::Scan {
@@ -260,8 +260,8 @@ impl Document {
         self.layers.iter().rev().find(six)
     }
 
-    /// Whether a layer can be the fit's mask: a mask that was opened, of the scan's voxels. What was
-    /// computed here would make a fit depend on the one before.
+    /// Whether a layer can be the fit's mask: a mask that was opened, with the scan's voxels. A computed mask would
+    /// make a fit depend on the previous one.
     pub fn can_be_fit_mask(&self, layer: &Layer) -> bool {
         let origin = self.origin(layer);
         let opened = origin.is_plain_file() || origin.is_phantom();
@@ -272,7 +272,7 @@ impl Document {
         }
     }
 
-    /// The chosen mask of the fit with its layer, where it is there and fits the scan.
+    /// The chosen mask of the fit with its layer, if it is loaded and fits the scan.
     pub fn chosen_mask(&self) -> Option<(&Arc<Layer>, &Mask)> {
         let layer = self.layer(self.fit_mask?)?;
         match &layer.content {
@@ -281,7 +281,7 @@ impl Document {
         }
     }
 
-    /// The fit that belongs to the document as it is; `None` without a scan.
+    /// The key of the fit of the present document; `None` without a scan.
     pub fn wanted_fit(&self) -> Option<FitKey> {
         Some(FitKey {
             scan: self.scan()?.content.volume()?.id(),
@@ -290,7 +290,7 @@ impl Document {
         })
     }
 
-    /// How the live result is shown.
+    /// Display of the live result.
     pub fn live_display(&self) -> &Display {
         match self.method {
             Method::Streamlines => &self.track_display,
@@ -319,7 +319,7 @@ impl Document {
                 let (_, path) = files.find(|(id, _)| *id == mask.id())?;
                 Some(path.clone())
             };
-            // The file of one that was moved says where it was.
+            // The file of a moved layer gives its original position.
             let there = opened.and_then(|l| self.origins.path_in_place(l.origin));
             there.map(Path::to_owned).or_else(exported)
         };
@@ -347,7 +347,7 @@ impl Document {
         id
     }
 
-    /// A name no region has yet: `Seed`, `Seed 2`, …
+    /// A name that no region has yet: `Seed`, `Seed 2`, …
     pub fn region_name(&self, role: Role) -> String {
         let taken = |name: &str| self.regions.iter().any(|r| r.name == name);
         let numbered = (2..).map(|n| format!("{} {n}", role.name()));

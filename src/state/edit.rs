@@ -16,7 +16,7 @@ pub(in crate::state) fn edit(
     change: impl FnOnce(&mut Document),
 ) {
     state.history.record(&state.document, label, live);
-    // What was said about the document before is no news.
+    // The last status message refers to the previous state of the document.
     state.session.status.clear();
     change(&mut state.document);
     changed(state);
@@ -26,15 +26,15 @@ pub(in crate::state) fn changed(state: &mut State) {
     state.session.revision += 1;
 }
 
-/// The grid through which the wheel steps: of the topmost image that is seen, else of what else has one.
+/// The grid that the wheel steps through: that of the topmost visible image, else of another layer.
 pub(in crate::state) fn stepped(document: &Document) -> Option<&Grid> {
     let visible = || document.layers.iter().rev().filter(|l| l.display.visible);
     let image = visible().find(|l| l.content.volume().is_some());
     grid_of(image.or_else(|| visible().find(|l| grid_of(l).is_some()))?).map(Arc::as_ref)
 }
 
-/// The crosshair goes to the middle, into a voxel's centre: between two voxels it would hang on rounding
-/// which of them a slice shows.
+/// Moves the crosshair to the middle, into a voxel's centre: between two voxels rounding would decide which of them a
+/// slice shows.
 pub(in crate::state) fn look_at_middle(state: &mut State, (low, high): (DVec3, DVec3)) {
     let middle = (low + high) * 0.5;
     let centre = |grid: &Grid| grid.world(grid.voxel_at(middle).round());

@@ -37,10 +37,10 @@ pub fn ended<J: Receive<State>>(
     match event.outcome {
         Outcome::Partial(_) => {}
         _ if is_reported => {}
-        // Replaced by something else that was asked for.
+        // Replaced by another request.
         Outcome::Cancelled if event.slot == Slot::Recovery => {}
         Outcome::Cancelled => {
-            // Nothing is said about a document that was left.
+            // Nothing is reported about a closed document.
             if let Some(label) = label {
                 state.session.status = format!("Stopped: {}", label.to_lowercase());
             }

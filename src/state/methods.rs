@@ -1,19 +1,21 @@
-//! A paragraph for the methods section of a paper: what was done, with its numbers, and whom to cite.
+//! A paragraph for the methods section of a paper: the processing, with its numbers and citations.
 
 use super::document::FitMask;
-use crate::data::words::counted;
-use crate::data::{Region, Role};
+use crate::data::Region;
+use crate::data::Role;
+use crate::data::text::counted;
 use crate::solvers::curves::{Integrator, Interpolation, Match, Seeding};
 use crate::solvers::geodesic::{self, Cut, Directions, Form, Precision, Sharpening};
 use crate::solvers::tensor_fit;
 use crate::solvers::tractogram::selection::SelectionOptions;
 use crate::state::alignment::AlignedBy;
 use crate::state::core::citations::{Citations, named};
-use crate::state::core::layer::{Content, Layer};
+use crate::state::core::layer::Content;
+use crate::state::core::layer::Layer;
 use crate::state::core::words::count;
 use crate::state::document::Method;
 use crate::state::origin::TensorFit;
-use crate::state::recipe::{MediumRecipe, Source};
+use crate::state::recipe::{RayMetricParams, Source};
 use crate::state::session::CurveParams;
 use crate::state::{Document, Recipe, State, density, filter, pathways, segment};
 use std::fmt::Write as _;
@@ -43,7 +45,7 @@ const ALIGNMENT: &str = "Studholme C, Hill DLG, Hawkes DJ (1999). An overlap inv
 const MEASURE: &str = "Astola L, Florack L, ter Haar Romeny B (2007). Measures for pathway analysis in brain \
     white matter using diffusion tensor images. Information Processing in Medical Imaging, LNCS 4584:642–649.";
 
-/// The paragraph, and the works it cites below it; empty for an empty document.
+/// The paragraph, followed by the works it cites; empty for an empty document.
 pub fn methods(state: &State) -> String {
     let document = &state.document;
     if document.is_empty() {
@@ -62,9 +64,9 @@ pub fn methods(state: &State) -> String {
             }
         };
         let raised = match tensors.repaired {
-            0 => "in none of which an eigenvalue was below the least".to_owned(),
+            0 => "in none of which an eigenvalue was below this limit".to_owned(),
             n => format!(
-                "in {} of which an eigenvalue was below the least and was raised to it",
+                "in {} of which an eigenvalue was below this limit and was raised to it",
                 count(n as u64)
             ),
         };
@@ -80,7 +82,7 @@ pub fn methods(state: &State) -> String {
         let Content::Tractogram(tractogram) = &layer.content else {
             continue;
         };
-        // Nobody reports that nothing was found in a layer without anything.
+        // An empty layer is not worth reporting.
         if tractogram.is_empty() {
             continue;
         }
@@ -123,7 +125,7 @@ pub fn methods(state: &State) -> String {
         };
         let kept = format!("{} ", count(live.output.kept.len() as u64));
         let sentences = curves(&made, &regions, document.rays.cut, &kept, &mut citations);
-        // What has been kept as it is was described with its layer.
+        // A result that was kept is already described with its layer.
         if !text.contains(&sentences) {
             text.push(' ');
             text += &sentences;
@@ -147,13 +149,13 @@ pub fn methods(state: &State) -> String {
     all + "\n"
 }
 
-/// As a sentence begins.
+/// With an upper-case first letter, to begin a sentence.
 fn begins(text: &str) -> String {
     let (first, rest) = text.split_at(text.chars().next().map_or(0, char::len_utf8));
     first.to_uppercase() + rest
 }
 
-/// What was not read from the files that the session was saved with.
+/// Files that had changed since the session was saved.
 fn file_changes(document: &Document) -> String {
     let layers = document.layers.iter();
     let changes = layers.filter_map(|l| Some((&l.name, l.file_change.as_ref()?)));
@@ -162,7 +164,7 @@ fn file_changes(document: &Document) -> String {
         .collect()
 }
 
-/// What was moved, by what and how far.
+/// Moved layers, with the method and the distance.
 fn moves(document: &Document, citations: &mut Citations) -> String {
     let mut text = String::new();
     for layer in &document.layers {
@@ -177,7 +179,7 @@ fn moves(document: &Document, citations: &mut Citations) -> String {
         let far = format!("{shift:.1} mm at its centre and {:.1}°", turn.to_degrees());
         let name = &layer.name;
         let _ = match moved.how {
-            AlignedBy::Hand => write!(text, " \"{name}\" was moved by hand by {far}."),
+            AlignedBy::Hand => write!(text, " \"{name}\" was moved manually by {far}."),
             AlignedBy::File => write!(text, " \"{name}\" was moved by an affine from a file."),
             AlignedBy::Alignment => write!(
                 text,
@@ -190,7 +192,7 @@ fn moves(document: &Document, citations: &mut Citations) -> String {
     text
 }
 
-/// What was done to the streamlines of a layer, step by step, and how many it left.
+/// Edits of a layer's streamlines, step by step, and the number that remained.
 fn edits(document: &Document, layer: &Layer, left: usize) -> Option<String> {
     let Recipe::Edited { steps, .. } = document.recipe(layer) else {
         return None;
@@ -201,7 +203,7 @@ fn edits(document: &Document, layer: &Layer, left: usize) -> Option<String> {
     };
     let steps: Vec<String> = steps.iter().map(one).collect();
     Some(format!(
-        " Of these, {} were left, {}.",
+        " Of these, {} were kept, {}.",
         count(left as u64),
         steps.join(", then ")
     ))
@@ -214,7 +216,7 @@ fn file_name(path: &std::path::Path) -> String {
         .into_owned()
 }
 
-/// What was looked at.
+/// The scans.
 fn scans(document: &Document) -> String {
     let mut text = String::new();
     let scan = |layer: &Layer| match &layer.content {
@@ -251,7 +253,7 @@ fn scans(document: &Document) -> String {
             );
         }
         if let Some(layout) = &dwi.tensors {
-            let _ = write!(text, ", six volumes: {}", layout.words());
+            let _ = write!(text, ", six volumes: {}", layout.description());
         }
         text += ".";
         if let Some(turn) = turn {
@@ -264,15 +266,14 @@ fn scans(document: &Document) -> String {
     text
 }
 
-/// `mask` is `None` where one was found from the scan.
+/// `mask` is `None` if one was found from the scan.
 fn fit(params: &tensor_fit::Params, mask: Option<String>, citations: &mut Citations) -> String {
     let tensors = citations.cite(TENSOR);
     let mask = mask.unwrap_or_else(|| {
         format!(
-            "a brain mask found from the scan (the mean images with and without diffusion weighting, \
-             the coil's shading taken out by a quadratic fit to the core that Otsu's threshold {} \
-             gives, a median filter, voxels above 32 % of the brain's brightness, the largest piece \
-             with its holes filled)",
+            "a brain mask found from the scan (mean images with and without diffusion weighting; the coil's \
+             shading removed by a quadratic fit to the core given by Otsu's threshold {}; a median filter; \
+             voxels above 32 % of the brain's brightness; the largest component with its holes filled)",
             citations.cite(BRAIN_MASK)
         )
     });
@@ -300,7 +301,7 @@ fn fit(params: &tensor_fit::Params, mask: Option<String>, citations: &mut Citati
     )
 }
 
-/// How curves were made and which of them stayed.
+/// How curves were computed and which were kept.
 fn curves(
     made: &CurveParams,
     regions: &[Region],
@@ -359,7 +360,7 @@ fn curves(
         );
     }
     text += if walk.both_ways {
-        ", to both sides."
+        ", in both directions."
     } else {
         "."
     };
@@ -368,7 +369,7 @@ fn curves(
         let _ = write!(text, ", where the fractional anisotropy was below {fa}");
     }
     if let Some(angle) = walk.max_angle_rad {
-        // Radians leave digits that nobody asked for.
+        // The conversion from radians adds digits that were not typed.
         let degrees = (angle.to_degrees() * 1e6).round() / 1e6;
         let _ = write!(text, ", where a step turned by more than {degrees}°");
     }
@@ -414,7 +415,7 @@ fn curves(
     if kept_if.is_empty() {
         let _ = write!(text, " {}.", begins(&format!("{kept}{what} were kept")));
     } else {
-        // What the cut asks follows with an "and" of its own.
+        // The condition of the cut follows with an "and" of its own.
         let more = rays.is_some() && cut != Cut::All;
         let conditions = match kept_if.split_last() {
             Some((last, others)) if !more && !others.is_empty() => {
@@ -450,7 +451,7 @@ fn curves(
 }
 
 fn geodesics(
-    medium: &MediumRecipe,
+    medium: &RayMetricParams,
     params: &geodesic::Params,
     citations: &mut Citations,
 ) -> String {

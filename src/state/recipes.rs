@@ -1,8 +1,8 @@
-//! Recipes of what a document holds: what its results were made from, as text and sessions give it. Below
-//! sessions and updates, which both ask for them.
+//! Recipes of a document's content, as text and for sessions. This module is below sessions and updates, which both use
+//! it.
 
 use crate::data::{DataId, Mask, Shape};
-use crate::solvers::density::On;
+use crate::solvers::density::DensityGrid;
 use crate::solvers::geodesic::Cut;
 use crate::solvers::tensor_fit::FitMap;
 use crate::solvers::tractogram::selection::{Edit, SelectionOptions, SelectionRules};
@@ -32,7 +32,7 @@ impl Document {
         recipe(self, &live_made(live))
     }
 
-    /// The command of what has this origin.
+    /// The command of an origin.
     pub fn recipe_from(&self, origin: OriginId) -> Recipe {
         match self.origins.get(origin) {
             Origin::Unknown => unknown(),
@@ -57,7 +57,7 @@ impl Document {
     }
 }
 
-/// No command makes it.
+/// The recipe if no command exists.
 fn unknown() -> Recipe {
     Recipe::NoCommand {
         region: String::new(),
@@ -118,8 +118,8 @@ impl Describe for DensityMap {
             of: Box::new(document.recipe_from(document.origin_of(self.of))),
             template: self.template.clone(),
             voxel_mm: match self.on {
-                On::Grid(_) => None,
-                On::Within(_, mm) | On::Around(mm) => Some(mm),
+                DensityGrid::Grid(_) => None,
+                DensityGrid::Within(_, mm) | DensityGrid::Around(mm) => Some(mm),
             },
             params: self.params.clone(),
         }
@@ -167,7 +167,7 @@ pub fn fit_of(document: &Document, field: DataId) -> Option<OriginId> {
     Some(tensors.origin)
 }
 
-/// The mask of a fit, as its key names it.
+/// The mask of a fit, given by its key.
 pub fn fit_mask(document: &Document, mask: Option<DataId>) -> FitMask {
     let Some(id) = mask else {
         return FitMask::Found;
@@ -190,7 +190,7 @@ pub fn made(document: &Document, requested: &CurveKey, cut: Cut) -> Option<Made>
     })
 }
 
-/// How live curves were made.
+/// The recipe of live curves.
 pub fn live_made(live: &CurveResult) -> Made {
     Made {
         fit: live.fit,
@@ -200,7 +200,7 @@ pub fn live_made(live: &CurveResult) -> Made {
     }
 }
 
-/// A tensor fit as commands state it; `None` if the origin is no tensor fit.
+/// A tensor fit in the form of commands; `None` if the origin is no tensor fit.
 pub fn fit_recipe(document: &Document, fit: OriginId) -> Option<FitRecipe> {
     let fit = document.origins.fit(fit)?;
     Some(fit_command(document, fit))
@@ -251,14 +251,14 @@ pub fn curves_recipe(
     }
 }
 
-/// How streamlines were made, and what was done to them.
+/// The recipe of streamlines with their edits.
 pub fn edited(document: &Document, base: Recipe, steps: &[&Edit]) -> Recipe {
     if steps.is_empty() {
         return base;
     }
     let text = |step: &Edit| match step {
         Edit::Select(rules) => arguments(document, rules, Vec::new(), Vec::new()),
-        Edit::Keep(runs) => runs.said.clone(),
+        Edit::Keep(runs) => runs.selection_options.clone(),
     };
     Recipe::Edited {
         of: Box::new(base),
@@ -266,8 +266,8 @@ pub fn edited(document: &Document, base: Recipe, steps: &[&Edit]) -> Recipe {
     }
 }
 
-/// The file that an image is, with the command that makes it where it is a map of the fit. `None` where it is
-/// neither, or was moved.
+/// The file of an image, with the command that computes it if it is a map of the fit. `None` if it is neither, or was
+/// moved.
 pub fn filed(document: &Document, layer: &Layer) -> Option<(PathBuf, Option<String>)> {
     let origin = document.origin(layer);
     if let Some(map) = origin.fit_map() {
@@ -279,8 +279,8 @@ pub fn filed(document: &Document, layer: &Layer) -> Option<(PathBuf, Option<Stri
     Some((file.to_owned(), None))
 }
 
-/// The command that chooses what a filter on images leaves: each is a file, or a map of the fit, which comes
-/// before. `None` where an image is neither, or was moved.
+/// The command that selects what rules on images keep: each image is a file, or a map of the fit, which is computed
+/// first. `None` if an image is neither, or was moved.
 pub fn selection_options(
     document: &Document,
     sieve: &StreamlineRules,
@@ -304,7 +304,7 @@ pub fn selection_options(
     arguments(document, rules, images, needs)
 }
 
-/// `None` where a region is a mask without a file.
+/// `None` if a region is a mask without a file.
 fn arguments(
     document: &Document,
     rules: &SelectionRules,
@@ -339,7 +339,7 @@ pub fn weight_fit(document: &Document, layer: LayerId, from: &FitInputs) -> Opti
     })
 }
 
-/// The recipe of weights. `least`: of the weights of those that are to be written as well; 0: none are.
+/// The recipe of weights. `least`: smallest weight of the streamlines to be written as well; 0: none are.
 pub fn weight_recipe(
     document: &Document,
     layer: LayerId,
@@ -362,7 +362,7 @@ fn commit_recipe(document: &Document, fit: &WeightFit, least: f32) -> Recipe {
     let mut path = |input: Option<Input>| -> Option<PathBuf> {
         let input = input?;
         let origin = document.origin_of(input);
-        // The built-in head brings its own.
+        // The built-in head has its own mask.
         if is_own_mask(origins.get(origin), origins.get(scan)) {
             return None;
         }
@@ -393,7 +393,7 @@ fn commit_recipe(document: &Document, fit: &WeightFit, least: f32) -> Recipe {
     }))
 }
 
-/// Whether a layer is the mask of the built-in head that the scan is of.
+/// Whether a layer is the mask of the built-in head from which the scan comes.
 pub fn is_own_mask(mask: &Origin, scan: &Origin) -> bool {
     match (mask, scan) {
         (
@@ -407,10 +407,10 @@ pub fn is_own_mask(mask: &Origin, scan: &Origin) -> bool {
     }
 }
 
-/// Files that a script names.
+/// The files of a script.
 struct Files<'a> {
     document: &'a Document,
-    /// Masks without a file go beside this one.
+    /// Masks without a file are written next to this one.
     beside: Option<&'a Path>,
     /// Inputs that no file holds.
     unfiled: Option<String>,
@@ -446,7 +446,7 @@ impl Files<'_> {
         if let Some(path) = there {
             return path.to_owned();
         }
-        // Several changes of a run may name one.
+        // Several changes of a run may refer to one mask.
         if let Some((_, path)) = self.masks.iter().find(|(m, _)| m.id() == mask.id()) {
             return path.clone();
         }
@@ -479,13 +479,13 @@ impl Files<'_> {
             Shape::Mask(mask) => self.mask("a region of the speed", mask),
             _ => PathBuf::new(),
         };
-        // A path is there, so every shape can be said.
+        // With a path every shape has a text form.
         ShapeSpec::of(shape, Some(&path)).unwrap_or(ShapeSpec::Mask(path))
     }
 }
 
-/// The script of a segmentation. Masks without a file go beside `beside`, if there is one; what else is
-/// in no file is named.
+/// The script of a segmentation. Masks without a file are written next to `beside`, if given; other inputs without a
+/// file are named.
 pub fn segment_script(
     document: &Document,
     made: &Segmented,
@@ -527,7 +527,7 @@ pub fn segment_script(
     (script, files.unfiled, files.masks)
 }
 
-/// The recipe of a segmented surface; `file`: its script, where it was written.
+/// The recipe of a segmented surface; `file`: its script, if it was written.
 pub fn segmented_recipe(document: &Document, made: &Segmented, file: Option<PathBuf>) -> Recipe {
     let (script, unfiled, _) = segment_script(document, made, None);
     Recipe::Segment(Box::new(SegmentRecipe {

@@ -7,7 +7,9 @@ use arcuate::jobs::session::ResultStorage;
 use arcuate::state::density::{Value, Wanted};
 use arcuate::state::sessions::saved;
 use arcuate::state::streamlines::How;
-use arcuate::state::{Action, BundleAction, LayerId, SessionAction, State};
+use arcuate::state::{
+    Action, BundleAction, LayerId, SessionAction, SnapshotAction, State, TrackAction,
+};
 use glam::dvec3;
 use libtest_mimic::Trial;
 
@@ -24,7 +26,7 @@ pub fn tests() -> Vec<Trial> {
 
 fn kept(window: &mut Window) -> LayerId {
     window.place(Role::Seed, dvec3(0.0, -4.0, 0.0), 7.0);
-    window.act(Action::KeepTracks);
+    window.act(Action::Track(TrackAction::Keep));
     window.state.session.selected_layer.expect("kept")
 }
 
@@ -71,7 +73,7 @@ fn once() {
     window.work();
     let layer = kept(&mut window);
     map(&mut window, layer);
-    window.act(Action::TakeSnapshot);
+    window.act(Action::Snapshot(SnapshotAction::Take));
     delete(&mut window, 0..3);
     let table = origins(&window.state);
     for (at, origin) in table.iter().enumerate() {

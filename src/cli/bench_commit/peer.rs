@@ -1,4 +1,4 @@
-//! On what dmri-commit built of the same streamlines.
+//! Benchmarks on a dictionary that dmri-commit built from the same streamlines.
 
 use super::times;
 use crate::compute::{Backend, Control};
@@ -6,7 +6,7 @@ use crate::data::Tractogram;
 use crate::io::{self, Opened, arrays};
 use crate::solvers::commit;
 use crate::solvers::commit::cylinder::Timing;
-use crate::solvers::commit::dictionary::{Dictionary, Foreign, Options};
+use crate::solvers::commit::dictionary::{Dictionary, ImportedDictionary, Options};
 use crate::solvers::commit::model::{Intra, Model, Zeppelin};
 use crate::solvers::commit::operator::dense::Table;
 use crate::solvers::commit::operator::{Operator, OperatorKind};
@@ -17,7 +17,7 @@ use std::error::Error;
 use std::path::Path;
 use std::time::Instant;
 
-/// Its numbers, as it wrote them.
+/// Its figures, as it wrote them.
 pub fn measure(folder: &Path, quick: bool, backend: &Backend) -> Result<Value, Box<dyn Error>> {
     let at = |name: &str| folder.join(name);
     let sizes: Vec<u32> = arrays::read(&at("sizes.u32"))?;
@@ -37,7 +37,7 @@ pub fn measure(folder: &Path, quick: bool, backend: &Backend) -> Result<Value, B
         arrays::read(&at("peak_voxel.u32"))?,
         arrays::read(&at("peak_direction.u16"))?,
     );
-    let given = Foreign {
+    let given = ImportedDictionary {
         fibre: &fibre,
         voxel: &voxel,
         direction: &direction,
@@ -51,9 +51,9 @@ pub fn measure(folder: &Path, quick: bool, backend: &Backend) -> Result<Value, B
     let table: Vec<f32> = arrays::read(&at("table.f32"))?;
     let counts = [rows, atoms, peak_rows, extra, free].map(n);
     let table = Table::padded(&table, n(samples), counts);
-    let operator = Operator::foreign(&dictionary, table);
+    let operator = Operator::with_imported_table(&dictionary, table);
     let shape = operator.shape();
-    // Theirs: column by column over all streamlines, then over all peaks, then over all voxels.
+    // Their order: column by column over all streamlines, then over all peaks, then over all voxels.
     let theirs: Vec<f64> = arrays::read(&at("x.f64"))?;
     let mut ours = vec![0usize; theirs.len()];
     for fibre in 0..n(fibres) {
@@ -111,7 +111,7 @@ pub fn measure(folder: &Path, quick: bool, backend: &Backend) -> Result<Value, B
     let solution = solve(&problem, None, &stop, &Curve::default(), &Control::new())?;
     let fit_s = started.elapsed().as_secs_f64();
     arrays::write(&at("weights.f32"), &solution.x[..shape.intra()])?;
-    // By the usual stop, in the order of their columns: they judge it in double precision.
+    // With the default stop, in the order of their columns, evaluated in double precision.
     let started = Instant::now();
     let metric = Metric::new(&operator)?;
     let problem = Problem {
@@ -138,7 +138,7 @@ pub fn measure(folder: &Path, quick: bool, backend: &Backend) -> Result<Value, B
 }
 
 /// The signal that our own dictionary predicts from their weights, in the order of their voxels.
-fn own(folder: &Path, given: &Foreign) -> Result<Vec<f32>, Box<dyn Error>> {
+fn own(folder: &Path, given: &ImportedDictionary) -> Result<Vec<f32>, Box<dyn Error>> {
     let (control, at) = (Control::new(), |name: &str| folder.join(name));
     let volume = |name: &str| match io::open(&at(name), &control)? {
         Opened::Volume(volume, _) => Ok(volume),
@@ -203,7 +203,7 @@ fn own(folder: &Path, given: &Foreign) -> Result<Vec<f32>, Box<dyn Error>> {
     );
     let shape = operator.shape();
     let places: Vec<u32> = arrays::read(&at("voxels.u32"))?;
-    // Theirs to ours: places in the grid are in both.
+    // Maps theirs to ours: both have positions in the grid.
     let known = |place: u32| {
         dictionary
             .voxels

@@ -1,4 +1,4 @@
-//! The machine that runs the solvers.
+//! The backend that runs the solvers.
 
 use super::choice::{BackendChoice, BackendKind, DeviceChoice};
 use super::cuda::{self, Device};
@@ -9,58 +9,58 @@ use std::ops::Range;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// Where solvers run. Chosen once; cheap to clone.
+/// The backend of all solvers. Chosen once; cheap to clone.
 #[derive(Clone, Debug)]
 pub enum Backend {
-    /// All cores of this machine, through a pool of our own.
+    /// All cores of this machine, through our own thread pool.
     Cpu {
         pool: Arc<Pool>,
-        /// Why no graphics card computes, in words.
+        /// Why no graphics card is used, as text.
         reason: Arc<str>,
-        /// Why a graphics card that is installed does not compute, in one sentence.
+        /// Why an installed graphics card is not used, in one sentence.
         card_problem: Option<Arc<str>>,
     },
-    /// NVIDIA graphics cards, at least one; solvers that have no kernel use the pool.
+    /// NVIDIA graphics cards, at least one; solvers without a kernel use the pool.
     Cuda {
         pool: Arc<Pool>,
         devices: Arc<[Device]>,
     },
 }
 
-/// An accelerator besides the processor. A solver asks for those that it has kernels for and otherwise runs on the
-/// processor, so an accelerator that a solver does not know needs no arm in it.
+/// An accelerator besides the CPU. A solver requests those for which it has kernels and otherwise runs on the CPU, so
+/// an accelerator unknown to a solver needs no arm in it.
 #[derive(Clone, Copy, Debug)]
 pub enum Accelerator<'a> {
     /// NVIDIA graphics cards, at least one.
     Cuda(&'a Arc<[Device]>),
 }
 
-/// Threads that are needed besides the workers: those of jobs of several kinds and of their listeners.
+/// Number of threads needed besides the workers: those of jobs of several kinds and of their listeners.
 const ROOM: usize = 6;
 
 /// Worker threads.
 #[derive(Debug)]
 pub struct Pool {
     threads: ThreadPool,
-    /// The sentence about threads that were wanted and could not be started.
+    /// The sentence about requested threads that could not be started.
     shortage: Option<String>,
 }
 
 #[derive(Clone, PartialEq, Debug)]
 pub enum BackendError {
     /// The operating system refused to start the worker threads.
-    Threads { wanted: usize, why: String },
-    /// The graphics card that was asked for cannot be used.
+    Threads { requested: usize, why: String },
+    /// The requested graphics card cannot be used.
     Cuda(cuda::Error),
 }
 
 impl fmt::Display for BackendError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Threads { wanted, why } => {
+            Self::Threads { requested, why } => {
                 write!(
                     f,
-                    "Could not start a worker thread, of {wanted} wanted ({why}); close other programs, or raise \
+                    "Could not start any of {requested} worker threads ({why}); close other programs, or raise \
                      the limit of processes (ulimit -u)"
                 )
             }
@@ -98,7 +98,7 @@ impl Backend {
         }
     }
 
-    /// The same threads without the graphics cards: what runs a solver that has no kernel.
+    /// The same threads without the graphics cards: runs solvers without a kernel.
     pub fn cpu(&self) -> Self {
         match self {
             Self::Cpu { .. } => self.clone(),
@@ -116,12 +116,12 @@ impl Backend {
         }
     }
 
-    /// One sentence if the operating system started fewer worker threads than were wanted.
+    /// One sentence if the operating system started fewer worker threads than requested.
     pub fn shortage(&self) -> Option<&str> {
         self.pool().shortage.as_deref()
     }
 
-    /// Why an installed graphics card does not compute although the CPU was not chosen, in one sentence.
+    /// Why an installed graphics card is not used although the CPU was not chosen, in one sentence.
     pub fn card_problem(&self) -> Option<&str> {
         match self {
             Self::Cpu { card_problem, .. } => card_problem.as_deref(),
@@ -146,7 +146,7 @@ impl Backend {
         }
     }
 
-    /// The graphics cards in use; none on the CPU.
+    /// The graphics cards in use; empty on the CPU.
     pub fn devices(&self) -> &[Device] {
         match self {
             Self::Cpu { .. } => &[],
@@ -154,7 +154,7 @@ impl Backend {
         }
     }
 
-    /// Equal shares of this many things, one a card, in order.
+    /// Equal shares of `count` items, one per card, in order.
     pub fn shares(&self, count: usize) -> Vec<Range<usize>> {
         let cards = self.devices().len();
         let share = count.div_ceil(cards.max(1));
@@ -163,14 +163,14 @@ impl Backend {
             .collect()
     }
 
-    /// What `work` gives for each card, all at the same time, in the order of the cards; `work` gets
-    /// the card's place among [`Backend::devices`].
+    /// The results of `work` on all cards at the same time, in the order of the cards; `work` receives the card's
+    /// index in [`Backend::devices`].
     pub fn on_each_device<R: Send>(&self, work: impl Fn(usize, &Device) -> R + Sync) -> Vec<R> {
         match self.devices() {
-            // Without a detour through the pool.
+            // Avoids the pool.
             [device] => vec![work(0, device)],
             devices => {
-                // Not the pool's threads, which would wait for the cards instead of working.
+                // The pool's threads would wait for the cards instead of working.
                 let work = &work;
                 std::thread::scope(|scope| {
                     let each = devices.iter().enumerate();
@@ -186,7 +186,7 @@ impl Backend {
                             Ok(result) => result,
                             Err(panic) => std::panic::resume_unwind(panic),
                         },
-                        // No thread could be started: this card's work waits for the others.
+                        // No thread could be started: the work of this card waits for that of the others.
                         Err(_) => work(i, device),
                     });
                     finished.collect()
@@ -195,7 +195,7 @@ impl Backend {
         }
     }
 
-    /// For `--json` and benchmarks: `cpu` or `cuda`.
+    /// The name in `--json` and benchmarks: `cpu` or `cuda`.
     pub fn name(&self) -> &'static str {
         match self {
             Self::Cpu { .. } => "cpu",
@@ -203,8 +203,8 @@ impl Backend {
         }
     }
 
-    /// `16 threads · AVX2`, with the vector instructions in use, or `2 × NVIDIA H200 · 139 GB`,
-    /// with the memory of one card.
+    /// `16 threads · AVX2`, with the vector instructions in use, or `2 × NVIDIA H200 · 139 GB`, with the memory of
+    /// one card.
     pub fn detail(&self) -> String {
         match self {
             Self::Cpu { .. } => self.threads_detail(),
@@ -227,7 +227,7 @@ impl Backend {
         format!("{kind} {}", self.detail())
     }
 
-    /// Why this one: `CPU: no NVIDIA driver found`.
+    /// Why this backend was chosen: `CPU: no NVIDIA driver found`.
     pub fn reason(&self) -> String {
         match self {
             Self::Cpu { reason, .. } => format!("CPU: {reason}"),
@@ -239,22 +239,22 @@ impl Backend {
     }
 }
 
-/// Starts the wanted threads, or fewer where the operating system refuses some; an error where it starts none.
+/// Starts the requested threads, or fewer if the operating system refuses some; an error if it refuses all.
 fn pool(threads: Option<usize>) -> Result<Arc<Pool>, BackendError> {
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
-    let wanted = threads.unwrap_or(cores).max(1);
+    let requested = threads.unwrap_or(cores).max(1);
     let refused = |why: &str| BackendError::Threads {
-        wanted,
+        requested,
         why: thread::plain(why),
     };
-    let mut next = wanted;
+    let mut next = requested;
     loop {
         let built = rayon::ThreadPoolBuilder::new()
             .num_threads(next)
             .thread_name(|i| format!("solver-{i}"))
             .build();
-        // Where threads are scarce, those of a job and of its watcher must be left.
-        let common = if next < wanted { 1 } else { wanted };
+        // If threads are scarce, some must be left for a job and its watcher.
+        let common = if next < requested { 1 } else { requested };
         let built = built.map_err(|e| e.to_string()).and_then(|threads| {
             let common = thread::start_common(common).map_err(|e| e.to_string());
             common.map(|()| threads)
@@ -265,9 +265,9 @@ fn pool(threads: Option<usize>) -> Result<Arc<Pool>, BackendError> {
         });
         match built {
             Ok(threads) => {
-                let shortage = (next < wanted).then(|| {
+                let shortage = (next < requested).then(|| {
                     format!(
-                        "Started {next} of {wanted} worker threads, the operating system refused more; raise the \
+                        "Started {next} of {requested} worker threads, the operating system refused more; raise the \
                          limit of processes (ulimit -u), or ask for fewer with --threads"
                     )
                 });
@@ -275,7 +275,7 @@ fn pool(threads: Option<usize>) -> Result<Arc<Pool>, BackendError> {
             }
             Err(_) if next > 1 => {
                 next /= 2;
-                // The threads that were started meanwhile count until they have ended.
+                // Threads that were started count until they have ended.
                 thread::pause(Duration::from_millis(50));
             }
             Err(why) => return Err(refused(&why)),
@@ -283,7 +283,7 @@ fn pool(threads: Option<usize>) -> Result<Arc<Pool>, BackendError> {
     }
 }
 
-/// Equal cards once, with their number.
+/// Equal cards listed once, with their number.
 fn cards(devices: &[Device]) -> String {
     let mut kinds: Vec<(String, usize)> = Vec::new();
     for device in devices {

@@ -1,9 +1,9 @@
-//! What the user asked for, in the words of `--backend`.
+//! The user's choice of a backend, as in `--backend`.
 
 use std::fmt;
 use std::str::FromStr;
 
-/// What the user asked for (`--backend`, `--threads`, or the setting).
+/// The user's choice (`--backend`, `--threads`, or the setting).
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct BackendChoice {
     pub kind: BackendKind,
@@ -13,7 +13,7 @@ pub struct BackendChoice {
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum BackendKind {
-    /// A graphics card if there is one that works, else the processor.
+    /// A working graphics card if there is one, otherwise the CPU.
     #[default]
     Auto,
     Cpu,
@@ -24,14 +24,14 @@ pub enum BackendKind {
 /// Cards in the driver's order, counted from 0.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum DeviceChoice {
-    /// The first one, which is the driver's guess of the fastest.
+    /// The first card, which the driver presumes to be the fastest.
     First,
     Number(usize),
     All,
 }
 
 impl BackendChoice {
-    /// The processor alone.
+    /// The CPU alone.
     pub fn cpu(threads: Option<usize>) -> Self {
         Self {
             kind: BackendKind::Cpu,
@@ -56,7 +56,7 @@ impl FromStr for BackendKind {
     type Err = UnknownBackend;
 
     fn from_str(text: &str) -> Result<Self, UnknownBackend> {
-        // `parse` alone would take "+1".
+        // `parse` alone would accept "+1".
         let number = |n: &str| {
             let digits = n.bytes().all(|b| b.is_ascii_digit());
             digits.then(|| n.parse().ok()).flatten()
@@ -73,7 +73,7 @@ impl FromStr for BackendKind {
     }
 }
 
-/// No backend has this name.
+/// An unknown name of a backend.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct UnknownBackend(String);
 
@@ -81,7 +81,7 @@ impl fmt::Display for UnknownBackend {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(
             f,
-            "\"{}\" is no backend: expected auto, cpu, cuda, cuda:NUMBER or cuda:all",
+            "\"{}\" is not a backend: expected auto, cpu, cuda, cuda:NUMBER or cuda:all",
             self.0
         )
     }

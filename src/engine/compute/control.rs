@@ -1,10 +1,10 @@
-//! Progress and cancellation of one job, shared between the worker and whoever watches it.
+//! Progress and cancellation of one job, shared between the worker and its observers.
 
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// The job was cancelled; what it had computed is dropped by the solver.
+/// The job was cancelled; the solver discards its partial results.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Cancelled;
 
@@ -16,13 +16,13 @@ impl std::fmt::Display for Cancelled {
 
 impl std::error::Error for Cancelled {}
 
-/// How far a job is: `done` of `total` units of `stage`; `total` is 0 while unknown.
+/// The progress of a job: `done` of `total` units of `stage`; `total` is 0 while unknown.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct Progress {
     pub stage: String,
     pub done: u64,
     pub total: u64,
-    /// Where the stage begins in the whole job and how large a share of it is; `None`: it is all that is known.
+    /// The start of the stage within the whole job and its share of the job; `None` if the stages are unknown.
     pub part: Option<(f32, f32)>,
 }
 
@@ -37,8 +37,8 @@ impl Progress {
     }
 }
 
-/// A handle to one job: clones share the same job. Solvers call [`Control::check`] at least every
-/// 20 ms of work and [`Control::advance`] as they go; both are a relaxed atomic operation.
+/// A handle to one job: clones share the same job. Solvers call [`Control::check`] at least every 20 ms of work and
+/// [`Control::advance`] as they proceed; both are relaxed atomic operations.
 #[derive(Clone, Debug, Default)]
 pub struct Control(Arc<Shared>);
 
@@ -51,12 +51,12 @@ struct Shared {
     parts: Mutex<Parts>,
 }
 
-/// Shares of the stages that are known before they begin.
+/// Shares of the stages, if known before they begin.
 #[derive(Debug, Default)]
 struct Parts {
     now: Option<(f32, f32)>,
     to_come: VecDeque<f32>,
-    /// Share of the stage that [`Control::begin_last`] starts.
+    /// Share of the stage started by [`Control::begin_last`].
     last: Option<f32>,
 }
 
@@ -65,7 +65,7 @@ impl Control {
         Self::default()
     }
 
-    /// A handle to a part of the same job: cancelled with it, its progress told to nobody.
+    /// A handle to a part of the same job: cancelled with it, but its progress is not reported.
     pub fn silent(&self) -> Self {
         Self(Arc::new(Shared {
             cancelled: self.0.cancelled.clone(),
@@ -81,7 +81,7 @@ impl Control {
         self.0.cancelled.load(Ordering::Relaxed)
     }
 
-    /// `Err(Cancelled)` once somebody asked the job to stop.
+    /// `Err(Cancelled)` once the job has been cancelled.
     pub fn check(&self) -> Result<(), Cancelled> {
         if self.is_cancelled() {
             Err(Cancelled)
@@ -90,7 +90,7 @@ impl Control {
         }
     }
 
-    /// The next stages make up the whole job with these shares: its progress never falls back.
+    /// The next stages make up the whole job, with these shares: the progress never decreases.
     pub fn plan(&self, shares: &[f32]) {
         let mut parts = self.0.parts.lock().unwrap_or_else(PoisonError::into_inner);
         *parts = Parts {
@@ -99,8 +99,8 @@ impl Control {
         };
     }
 
-    /// However many stages come first, each counts up to where the last begins, which has this share of the job:
-    /// nobody knows how many files a file is read from.
+    /// Each stage before the last counts up to the start of the last one, which has this share of the job: the number
+    /// of files read is not known beforehand.
     pub fn plan_last(&self, share: f32) {
         let mut parts = self.0.parts.lock().unwrap_or_else(PoisonError::into_inner);
         *parts = Parts {
@@ -120,7 +120,7 @@ impl Control {
         });
     }
 
-    /// Starts the stage after which the job is done, see [`Control::plan_last`].
+    /// Starts the last stage of the job, see [`Control::plan_last`].
     pub fn begin_last(&self, stage: &str, total: u64) {
         self.start(stage, total, |parts| {
             parts.last.take().map(|last| (1.0 - last, last))

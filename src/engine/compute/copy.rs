@@ -1,10 +1,10 @@
-//! What of a value lies on a graphics card, known only to who put it there.
+//! A copy of a value on a graphics card, opaque to all but its creator.
 
 use std::any::Any;
 use std::fmt;
 use std::sync::Arc;
 
-/// A form of a value that another module can draw: it knows what it is.
+/// A form of a value that another module can draw and whose type it knows.
 #[derive(Clone)]
 pub struct DeviceCopy(Arc<dyn Any + Send + Sync>);
 
@@ -13,12 +13,12 @@ impl DeviceCopy {
         Self(Arc::new(copy))
     }
 
-    /// Nobody else has it.
+    /// Whether there is no other handle to it.
     pub fn is_alone(&self) -> bool {
         Arc::strong_count(&self.0) == 1
     }
 
-    /// `None` where it is something else.
+    /// `None` for any other type.
     pub fn get<T: Any>(&self) -> Option<&T> {
         self.0.downcast_ref()
     }

@@ -1,13 +1,13 @@
-//! Names for immutable values.
+//! Identities of immutable values.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
 static NEXT: AtomicU64 = AtomicU64::new(1);
 
-/// Names one immutable value for as long as the process lives.
+/// Identifies one immutable value during the lifetime of the process.
 ///
-/// Data never changes after construction, so a cache keyed by `DataId` (textures, device buffers)
-/// never needs to be invalidated by hand: a changed value is a new value with a new id.
+/// Data never changes after construction, so a cache keyed by `DataId` (textures, device buffers) never needs
+/// explicit invalidation: a changed value is a new value with a new id.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
 pub struct DataId(u64);
 

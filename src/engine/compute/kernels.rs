@@ -1,6 +1,6 @@
-//! The kernels: `kernels/<stem>.cu`, and the PTX that `kernels/make_ptx.py` made of it.
+//! The kernels: `kernels/<stem>.cu`, and the PTX that `kernels/make_ptx.py` builds from it.
 
-/// What one `.cu` file gives. PTX for compute capability 7.0, which every newer card runs too.
+/// The kernels of one `.cu` file. PTX for compute capability 7.0 also runs on every newer card.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct KernelFile {
     pub stem: &'static str,
@@ -58,7 +58,7 @@ pub const EIKONAL: KernelFile = KernelFile {
     ],
 };
 
-/// Costs in images that are drawn.
+/// Costs in displayed images.
 pub const PATHWAY: KernelFile = KernelFile {
     stem: "pathway",
     ptx: include_str!("../../../kernels/ptx/pathway.sm70.ptx"),

@@ -1,17 +1,17 @@
 //! Short vectors of `f32` that the compiler keeps in vector registers.
 //!
-//! Plain arrays with element-wise operations: under [`super::simd::dispatch`] each becomes one
-//! instruction per register. Eight lanes are one AVX2 register; sixteen hide the latency of
-//! a chain of multiply-adds and share each broadcast coefficient between two of them.
+//! Plain arrays with element-wise operations: under [`super::simd::dispatch`] each becomes one instruction per
+//! register. Eight lanes are one AVX2 register; sixteen hide the latency of a chain of multiply-adds and share each
+//! broadcast coefficient between two registers.
 //!
-//! Where comparisons and single lanes come in between, the compiler tears eight lanes apart into
-//! halves and numbers. `Lanes<8, FMA>` therefore names the instructions, where `FMA` is what
-//! [`super::simd::Kernel::run`] was given; results are the same, bit for bit.
+//! Where comparisons and accesses to single lanes occur in between, the compiler splits eight lanes into halves and
+//! scalars. `Lanes<8, FMA>` therefore uses explicit instructions, where `FMA` is the parameter of
+//! [`super::simd::Kernel::run`]; results are equal bit for bit.
 
 use std::ops::{Add, Div, Mul, Neg, Sub};
 
-/// `N` values, one per lane (a voxel, a fibre); 4 to 16 lanes are sensible. `AVX` may be true only
-/// in the code of a kernel that was given it.
+/// `N` values, one per lane (a voxel, a fibre); 4 to 16 lanes are sensible. `AVX` may be true only in the code of a
+/// kernel that received it as its parameter.
 #[derive(Clone, Copy, PartialEq, Debug)]
 #[repr(C, align(32))]
 pub struct Lanes<const N: usize, const AVX: bool = false>(pub [f32; N]);
@@ -25,7 +25,7 @@ mod avx {
         /// Whether a value is one AVX register.
         pub(super) const NAMED: bool = AVX && N == 8;
 
-        /// Only where [`Self::NAMED`].
+        /// Only if [`Self::NAMED`].
         #[inline(always)]
         pub(super) fn register(&self) -> __m256 {
             // SAFETY: eight f32, aligned to 32 bytes.
@@ -35,9 +35,9 @@ mod avx {
             }
         }
 
-        /// Only where [`Self::NAMED`].
+        /// Only if [`Self::NAMED`].
         #[inline(always)]
-        pub(super) fn of(register: __m256) -> Self {
+        pub(super) fn from_register(register: __m256) -> Self {
             let mut out = Self([0.0; N]);
             // SAFETY: eight f32, aligned to 32 bytes.
             #[allow(unsafe_code)]
@@ -49,13 +49,13 @@ mod avx {
     }
 }
 
-/// Returns what AVX2 makes of an expression of registers, where lanes are such.
+/// Returns the AVX2 result of an expression of registers if lanes are registers.
 macro_rules! named {
     ($expression:expr) => {
         #[cfg(target_arch = "x86_64")]
         if Self::NAMED {
-            // SAFETY: `AVX` is true only below a `Kernel::run::<true>`, which `simd::dispatch`
-            // calls where the processor has AVX2 and FMA, and inlined into it.
+            // SAFETY: `AVX` is true only below a `Kernel::run::<true>`, which `simd::dispatch` calls only if the
+            // processor has AVX2 and FMA, and which is inlined into it.
             #[allow(unsafe_code)]
             return unsafe { $expression };
         }
@@ -70,11 +70,11 @@ impl<const N: usize, const AVX: bool> Lanes<N, AVX> {
 
     #[inline(always)]
     pub fn splat(value: f32) -> Self {
-        named!(Self::of(_mm256_set1_ps(value)));
+        named!(Self::from_register(_mm256_set1_ps(value)));
         Self([value; N])
     }
 
-    /// Values side by side, from this place on.
+    /// Loads adjacent values from this index on.
     #[inline(always)]
     pub fn load(values: &[f32], from: usize) -> Self {
         let mut out = [0.0; N];
@@ -82,7 +82,7 @@ impl<const N: usize, const AVX: bool> Lanes<N, AVX> {
         Self(out)
     }
 
-    /// The same values for other instructions.
+    /// The same values for another instruction set.
     #[inline(always)]
     pub fn cast<const OTHER: bool>(&self) -> Lanes<N, OTHER> {
         Lanes(self.0)
@@ -106,10 +106,10 @@ impl<const N: usize, const AVX: bool> Lanes<N, AVX> {
         Self(out)
     }
 
-    /// `self * factor + term`, fused where that is an instruction.
+    /// `self * factor + term`, fused if there is an instruction for it.
     #[inline(always)]
     pub fn mul_add<const F: bool>(self, factor: Self, term: Self) -> Self {
-        named!(Self::of(_mm256_fmadd_ps(
+        named!(Self::from_register(_mm256_fmadd_ps(
             self.register(),
             factor.register(),
             term.register()
@@ -121,7 +121,7 @@ impl<const N: usize, const AVX: bool> Lanes<N, AVX> {
         Self(out)
     }
 
-    /// `term - self * factor`, fused where that is an instruction.
+    /// `term - self * factor`, fused if there is an instruction for it.
     #[inline(always)]
     pub fn neg_mul_add<const F: bool>(self, factor: Self, term: Self) -> Self {
         (-self).mul_add::<F>(factor, term)
@@ -130,14 +130,20 @@ impl<const N: usize, const AVX: bool> Lanes<N, AVX> {
     /// Larger of the two; `other` where `self` is NaN.
     #[inline(always)]
     pub fn max(self, other: Self) -> Self {
-        named!(Self::of(_mm256_max_ps(self.register(), other.register())));
+        named!(Self::from_register(_mm256_max_ps(
+            self.register(),
+            other.register()
+        )));
         self.zip(other, |a, b| if a > b { a } else { b })
     }
 
     /// Smaller of the two; `other` where `self` is NaN.
     #[inline(always)]
     pub fn min(self, other: Self) -> Self {
-        named!(Self::of(_mm256_min_ps(self.register(), other.register())));
+        named!(Self::from_register(_mm256_min_ps(
+            self.register(),
+            other.register()
+        )));
         self.zip(other, |a, b| if a < b { a } else { b })
     }
 
@@ -148,11 +154,11 @@ impl<const N: usize, const AVX: bool> Lanes<N, AVX> {
 
     #[inline(always)]
     pub fn sqrt(self) -> Self {
-        named!(Self::of(_mm256_sqrt_ps(self.register())));
+        named!(Self::from_register(_mm256_sqrt_ps(self.register())));
         self.map(f32::sqrt)
     }
 
-    /// A bit each for lanes that are not below `least`; 0 for NaN.
+    /// One bit for each lane that is not below `least`; 0 for NaN.
     #[inline(always)]
     pub fn at_least(self, least: Self) -> u32 {
         named!(_mm256_movemask_ps(_mm256_cmp_ps::<_CMP_GE_OQ>(
@@ -169,7 +175,7 @@ impl<const N: usize, const AVX: bool> Lanes<N, AVX> {
     /// `self` in lanes where `test` is not below `least`, else `other`; `other` where it is NaN.
     #[inline(always)]
     pub fn where_at_least(self, test: Self, least: Self, other: Self) -> Self {
-        named!(Self::of(_mm256_blendv_ps(
+        named!(Self::from_register(_mm256_blendv_ps(
             other.register(),
             self.register(),
             _mm256_cmp_ps::<_CMP_GE_OQ>(test.register(), least.register())
@@ -183,14 +189,14 @@ impl<const N: usize, const AVX: bool> Lanes<N, AVX> {
         Self(out)
     }
 
-    /// The sum over the lanes of each of `N`, one a lane.
+    /// The sums over the lanes of each of `N` vectors, one per lane.
     #[inline(always)]
     pub fn totals(of: &[Self; N]) -> Self {
         named!({
             let pairs = |i: usize| _mm256_hadd_ps(of[i].register(), of[i + 1].register());
             let fours = |i: usize| _mm256_hadd_ps(pairs(i), pairs(i + 2));
             let (first, last) = (fours(0), fours(4));
-            Self::of(_mm256_add_ps(
+            Self::from_register(_mm256_add_ps(
                 _mm256_permute2f128_ps::<0x20>(first, last),
                 _mm256_permute2f128_ps::<0x31>(first, last),
             ))
@@ -214,9 +220,9 @@ impl<const N: usize, const AVX: bool> Lanes<N, AVX> {
         Self(out)
     }
 
-    /// Natural logarithm of normal positive numbers (other input gives a number without meaning);
-    /// relative error below 3e-7. Polynomial of degree 9 on [√½, √2], minimax by Lawson's
-    /// iteration; ln 2 in two parts so that the large term adds no error.
+    /// Natural logarithm of normal positive numbers (meaningless for other input); relative error below 3e-7.
+    /// Polynomial of degree 9 on [√½, √2], minimax by Lawson's iteration; ln 2 in two parts so that the large term
+    /// adds no error.
     #[inline(always)]
     pub fn ln<const F: bool>(self) -> Self {
         self.map(ln::<F>)
@@ -235,7 +241,7 @@ fn mul_add<const FMA: bool>(a: f32, b: f32, c: f32) -> f32 {
     if FMA { a.mul_add(b, c) } else { a * b + c }
 }
 
-/// ln 2 with 9 significant bits, exact times any exponent, and the rest.
+/// ln 2 with 9 significant bits, exact times any exponent, and the remainder.
 const LN2_HIGH: f32 = 0.693_359_4;
 const LN2_LOW: f32 = -2.121_944_4e-4;
 
@@ -284,7 +290,10 @@ impl<const N: usize, const AVX: bool> Add for Lanes<N, AVX> {
     type Output = Self;
     #[inline(always)]
     fn add(self, other: Self) -> Self {
-        named!(Self::of(_mm256_add_ps(self.register(), other.register())));
+        named!(Self::from_register(_mm256_add_ps(
+            self.register(),
+            other.register()
+        )));
         self.zip(other, |a, b| a + b)
     }
 }
@@ -293,7 +302,10 @@ impl<const N: usize, const AVX: bool> Sub for Lanes<N, AVX> {
     type Output = Self;
     #[inline(always)]
     fn sub(self, other: Self) -> Self {
-        named!(Self::of(_mm256_sub_ps(self.register(), other.register())));
+        named!(Self::from_register(_mm256_sub_ps(
+            self.register(),
+            other.register()
+        )));
         self.zip(other, |a, b| a - b)
     }
 }
@@ -302,7 +314,10 @@ impl<const N: usize, const AVX: bool> Mul for Lanes<N, AVX> {
     type Output = Self;
     #[inline(always)]
     fn mul(self, other: Self) -> Self {
-        named!(Self::of(_mm256_mul_ps(self.register(), other.register())));
+        named!(Self::from_register(_mm256_mul_ps(
+            self.register(),
+            other.register()
+        )));
         self.zip(other, |a, b| a * b)
     }
 }
@@ -311,7 +326,10 @@ impl<const N: usize, const AVX: bool> Div for Lanes<N, AVX> {
     type Output = Self;
     #[inline(always)]
     fn div(self, other: Self) -> Self {
-        named!(Self::of(_mm256_div_ps(self.register(), other.register())));
+        named!(Self::from_register(_mm256_div_ps(
+            self.register(),
+            other.register()
+        )));
         self.zip(other, |a, b| a / b)
     }
 }

@@ -1,13 +1,13 @@
-//! Values that may be dropped when room is short, the least recently used first.
+//! Values that may be dropped when memory is short, the least recently used first.
 
 use std::collections::HashMap;
 use std::hash::Hash;
 
-/// Knows how many bytes its values take; what they are, and where, is the caller's business.
+/// A cache that counts the bytes of its values; their meaning and location are up to the caller.
 #[derive(Debug)]
 pub struct Lru<K, V> {
     entries: HashMap<K, Entry<V>>,
-    /// Counts uses: the larger, the more recent.
+    /// Counts uses: larger is more recent.
     clock: u64,
     bytes: u64,
 }
@@ -49,7 +49,7 @@ impl<K: Eq + Hash + Clone, V> Lru<K, V> {
         Some(&entry.value)
     }
 
-    /// Keeps a value; what it takes the place of comes back.
+    /// Stores a value; returns the value it replaces.
     pub fn insert(&mut self, key: K, value: V, bytes: u64) -> Option<V> {
         self.clock += 1;
         let used = self.clock;
@@ -59,8 +59,8 @@ impl<K: Eq + Hash + Clone, V> Lru<K, V> {
         Some(old.value)
     }
 
-    /// Gives up values that `may_go`, the least recently used first, until their bytes reach
-    /// `wanted` or none is left. The caller drops them, outside of any lock.
+    /// Removes values that `may_go`, the least recently used first, until their bytes reach `requested` or none is
+    /// left. The caller drops them, outside any lock.
     pub fn evict(&mut self, requested: u64, may_go: impl Fn(&V) -> bool) -> Vec<V> {
         let mut order: Vec<(u64, K)> = self
             .entries

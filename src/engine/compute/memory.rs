@@ -1,22 +1,22 @@
-//! Memory: how much the process may still take, and the one place where much of it is asked for.
+//! Memory: how much the process may still allocate, and the single check before large allocations.
 //!
-//! Much is what grows with the voxels of a grid by more than a byte each, with voxels times volumes, or with
-//! the number of streamlines. Who is about to take so much calls [`claim`] first, with the bytes that it will hold
-//! at its height: a job that does not fit ends with a sentence before it has taken anything, where the system
-//! would end the whole program later. A test makes any of these claims fail ([`watch`]).
+//! Large means more than a byte per voxel of a grid, or growing with voxels times volumes, or with the number of
+//! streamlines. Code about to allocate that much first calls [`claim`] with its peak number of bytes: a job that does
+//! not fit ends with a sentence before it has allocated anything, where the system would otherwise end the whole
+//! program later. A test can make any of these claims fail ([`watch`]).
 
 use bytemuck::Zeroable;
 use std::fmt::{Display, Formatter};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, PoisonError, RwLock};
 
-/// Below this many bytes the system is not asked: looking takes longer than having.
+/// Below this many bytes the system is not queried: querying takes longer than allocating.
 const LARGE_BYTES: u64 = 1 << 20;
 
 /// A claim that was refused.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Shortage {
-    /// The work that needs the memory; it begins a sentence: `Fitting tensors`.
+    /// The work that needs the memory; begins a sentence: `Fitting tensors`.
     pub what: &'static str,
     pub bytes: u64,
 }
@@ -30,16 +30,16 @@ impl Display for Shortage {
 
 impl std::error::Error for Shortage {}
 
-/// Decides over a claim before the system does: `false` refuses it.
+/// Decides on a claim before the system does: `false` refuses it.
 pub type Watcher = Arc<dyn Fn(&'static str, u64) -> bool + Send + Sync>;
 
 static WATCHED: AtomicBool = AtomicBool::new(false);
 static WATCHER: RwLock<Option<Watcher>> = RwLock::new(None);
 
-/// Ends the watch when it is dropped.
+/// Ends the observation when dropped.
 pub struct Watch(());
 
-/// From now on `watcher` is asked before each claim of this process: for tests.
+/// From now on `watcher` is called before each claim of this process: for tests.
 pub fn watch(watcher: Watcher) -> Watch {
     *WATCHER.write().unwrap_or_else(PoisonError::into_inner) = Some(watcher);
     WATCHED.store(true, Ordering::Relaxed);
@@ -61,14 +61,13 @@ fn refused(what: &'static str, bytes: u64) -> bool {
         .is_some_and(|watcher| !watcher(what, bytes))
 }
 
-/// Makes sure that this much memory can be had; `what` begins the sentence that says it cannot. Nothing is
-/// taken.
+/// Checks that this much memory is available; `what` begins the error sentence. Allocates nothing.
 pub fn claim(what: &'static str, bytes: u64) -> Result<(), Shortage> {
     let shortage = Shortage { what, bytes };
     if WATCHED.load(Ordering::Relaxed) && refused(what, bytes) {
         return Err(shortage);
     }
-    // A limit of the user's own is kept to the byte.
+    // The user's own limit is exact to the byte.
     if bytes < LARGE_BYTES && !is_limited() {
         return Ok(());
     }
@@ -86,11 +85,11 @@ pub fn claim_for<T>(what: &'static str, count: usize, each: usize) -> Result<(),
     claim(what, bytes.saturating_mul(size_of::<T>() as u64))
 }
 
-/// `n` zeroes that nobody has touched: the operating system provides each page when it is first
-/// written, on the thread that writes it.
+/// `n` zeros in untouched memory: the operating system provides each page when it is first written, on the thread
+/// that writes it.
 pub fn zeroed<T: Zeroable>(n: usize) -> Arc<[T]> {
     let slice = Arc::<[T]>::new_zeroed_slice(n);
-    // SAFETY: a `Zeroable` type is one for which all-zero bytes are a value.
+    // SAFETY: for a `Zeroable` type all-zero bytes are a valid value.
     #[allow(unsafe_code)]
     unsafe {
         slice.assume_init()
@@ -105,7 +104,7 @@ pub fn limit_memory(bytes: Option<u64>) {
     LIMIT.store(bytes.unwrap_or(u64::MAX), Ordering::Relaxed);
 }
 
-/// Whether the user has said how much memory the process may take.
+/// Whether the user has limited the memory of the process.
 pub fn is_limited() -> bool {
     LIMIT.load(Ordering::Relaxed) != u64::MAX
 }
@@ -123,8 +122,8 @@ fn allowed() -> Option<u64> {
     (most.saturating_sub(resident) <= free).then_some(most)
 }
 
-/// Bytes: what the machine has free, what the process's own limit leaves, and the user's; `None` where
-/// the system does not say (all but Linux).
+/// Available bytes: the minimum of the machine's free memory, the process's own limit and the user's; `None` if the
+/// system does not report it (all but Linux).
 pub fn available_bytes() -> Option<u64> {
     if !cfg!(target_os = "linux") {
         return None;
@@ -137,7 +136,7 @@ pub fn available_bytes() -> Option<u64> {
     let left = limit
         .zip(used)
         .map(|(limit, used)| limit.saturating_sub(used));
-    // Memory that the process already uses counts against the user's limit.
+    // Memory already used by the process counts against the user's limit.
     let resident = || field(&read("/proc/self/status"), "VmRSS:").map_or(0, |kib| kib << 10);
     let allowed = match LIMIT.load(Ordering::Relaxed) {
         u64::MAX => None,
@@ -146,17 +145,16 @@ pub fn available_bytes() -> Option<u64> {
     free.into_iter().chain(left).chain(allowed).min()
 }
 
-/// Bytes that the process holds now, and the most that it has held since [`forget_peak`]; `None` where the
-/// system does not say.
+/// Bytes that the process holds now, and the peak since [`forget_peak`]; `None` if the system does not report it.
 pub fn held_bytes() -> Option<(u64, u64)> {
     let status = std::fs::read_to_string("/proc/self/status").ok()?;
     let bytes = |name| field(&status, name).map(|kib| kib << 10);
     Some((bytes("VmRSS:")?, bytes("VmHWM:")?))
 }
 
-/// From now on [`held_bytes`] counts the most that the process holds from here, where the system can.
+/// Resets the peak reported by [`held_bytes`], if the system can.
 pub fn forget_peak() {
-    // 5 resets the peak (proc(5)); elsewhere there is no such file.
+    // 5 resets the peak (proc(5)); on other systems there is no such file.
     let _ = std::fs::write("/proc/self/clear_refs", "5");
 }
 
@@ -166,7 +164,7 @@ fn field(text: &str, name: &str) -> Option<u64> {
     rest.split_whitespace().next()?.parse().ok()
 }
 
-/// `12.5 GB`, `480 MB`, `3.1 kB`: in the unit that shows what there is; 1 kB is 1000 bytes.
+/// `12.5 GB`, `480 MB`, `3.1 kB`: in a suitable unit; 1 kB is 1000 bytes.
 pub fn size(bytes: u64) -> String {
     let (value, unit) = match bytes as f64 {
         b if b >= 0.95e12 => (b / 1e12, "TB"),
@@ -182,21 +180,21 @@ pub fn size(bytes: u64) -> String {
     }
 }
 
-/// Says how much a job needs, and that the process may not take it; `then` says what to do besides.
+/// Writes how much a job needs and that the process may not allocate it; `then` adds further advice.
 pub fn against_limit(f: &mut Formatter<'_>, needed: u64, then: &str) -> std::fmt::Result {
     let needed = size(needed);
     match allowed() {
         // The limit is the user's own.
         Some(most) => write!(
             f,
-            "needs {needed} of memory, and the limit for the program is {}, of which it holds {} already; raise \
-             the limit (--memory, or Settings) or {then}",
+            "needs {needed} of memory, and the limit for the program is {}, of which {} are in use; raise the \
+             limit (--memory, or Settings) or {then}",
             size(most),
             size(held_bytes().map_or(0, |(stored, _)| stored))
         ),
         None => write!(
             f,
-            "needs {needed} of memory, more than there is; close other programs or {then}"
+            "needs {needed} of memory, more than is available; close other programs or {then}"
         ),
     }
 }

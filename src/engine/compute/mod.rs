@@ -1,7 +1,7 @@
-//! Where work runs: the backend, chosen once at start, and the control of one running job.
+//! Execution of work: the backend, chosen once at start, and the control of one running job.
 //!
-//! Knows nothing of brains. A solver receives a [`Backend`] and a [`Control`] and matches on the
-//! backend in exactly one place, its `mod.rs`.
+//! Independent of the application. A solver receives a [`Backend`] and a [`Control`] and matches on the backend in
+//! exactly one place, its `mod.rs`.
 
 mod backend;
 mod choice;

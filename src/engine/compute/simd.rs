@@ -1,11 +1,11 @@
-//! Run-time choice of vector instructions, the only place that asks the processor.
+//! Run-time choice of vector instructions, the only code that queries the processor.
 
 use std::sync::OnceLock;
 
-/// Vector instructions that solvers may compile a second copy of their inner loop for.
+/// Instruction sets for which solvers may compile a second copy of their inner loop.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Level {
-    /// What every processor of this architecture has.
+    /// The instructions of every processor of this architecture.
     Base,
     /// x86-64 with AVX2 and fused multiply-add.
     Avx2,
@@ -22,7 +22,7 @@ impl Level {
     }
 }
 
-/// The best level this processor has, asked once.
+/// The best level of this processor, queried once.
 pub fn level() -> Level {
     static LEVEL: OnceLock<Level> = OnceLock::new();
     *LEVEL.get_or_init(detect)
@@ -40,9 +40,9 @@ fn detect() -> Level {
 pub trait Kernel {
     type Output;
 
-    /// The work. Mark it, and whatever its inner loop calls, `#[inline(always)]`: code that is not
-    /// inlined keeps the base instructions. `FMA` tells whether a fused multiply-add is one
-    /// instruction (where it is not, `f32::mul_add` is a slow library call).
+    /// The work. Mark it, and everything that its inner loop calls, `#[inline(always)]`: code that is not inlined
+    /// keeps the base instructions. `FMA` states whether a fused multiply-add is one instruction (otherwise
+    /// `f32::mul_add` is a slow library call).
     fn run<const FMA: bool>(self) -> Self::Output;
 }
 
@@ -61,7 +61,7 @@ pub fn dispatch<K: Kernel>(kernel: K) -> K::Output {
     base(kernel)
 }
 
-/// Asks for the memory of an element that will be needed; nothing happens where there is none.
+/// Prefetches an element; does nothing if it does not exist.
 #[inline(always)]
 pub fn prefetch<T>(values: &[T], index: usize) {
     #[cfg(target_arch = "x86_64")]
@@ -77,7 +77,7 @@ pub fn prefetch<T>(values: &[T], index: usize) {
     let _ = (values, index);
 }
 
-/// Runs a kernel with what every processor of this architecture has (NEON has the fused form).
+/// Runs a kernel with the instructions of every processor of this architecture (NEON has the fused form).
 pub fn base<K: Kernel>(kernel: K) -> K::Output {
     if cfg!(target_arch = "aarch64") {
         kernel.run::<true>()

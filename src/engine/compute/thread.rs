@@ -1,5 +1,4 @@
-//! Threads where the operating system may refuse one (a limit of processes, no memory): `std::thread::spawn`
-//! panics there.
+//! Threads that the operating system may refuse (a limit of processes, no memory): `std::thread::spawn` would panic.
 
 use std::fmt;
 use std::io;
@@ -11,7 +10,7 @@ use std::time::Duration;
 /// Why a thread gave no result.
 #[derive(Debug)]
 pub enum ThreadError {
-    /// The operating system starts none.
+    /// The operating system refused to start it.
     Refused(io::Error),
     /// It ended without a result.
     Ended,
@@ -39,7 +38,7 @@ pub fn start(
         .map_err(ThreadError::Refused)
 }
 
-/// Lets this thread sleep.
+/// Suspends this thread.
 pub fn pause(time: Duration) {
     std::thread::sleep(time);
 }
@@ -52,15 +51,15 @@ pub fn refused(error: &io::Error) -> String {
     )
 }
 
-/// The system's words without Rust's `(os error 11)`, to stand inside a sentence.
+/// The system's message without Rust's `(os error 11)`, for use within a sentence.
 pub(super) fn plain(error: &str) -> String {
     let text = error.split(" (os error").next().unwrap_or(error);
     text.trim_end_matches('.').to_lowercase()
 }
 
-/// Starts the threads of rayon calls outside every backend (files are read on them), once in a process: at most
-/// this many, fewer where the operating system refuses some; an error where it refuses all. rayon itself panics
-/// at the first refusal, and starts them at the first call, wherever that is.
+/// Starts the threads for rayon calls outside every backend (files are read on them), once per process: at most this
+/// many, fewer if the operating system refuses some; an error if it refuses all. rayon itself starts them at the
+/// first call, wherever that is, and panics at the first refusal.
 pub(super) fn start_common(most: usize) -> io::Result<()> {
     static STARTED: Mutex<bool> = Mutex::new(false);
     let mut started = STARTED.lock().unwrap_or_else(PoisonError::into_inner);
@@ -77,7 +76,7 @@ pub(super) fn start_common(most: usize) -> io::Result<()> {
                 .lock()
                 .unwrap_or_else(PoisonError::into_inner)
                 .recv();
-            // None comes for a thread too many.
+            // No message arrives for a refused thread.
             if let Ok(thread) = next {
                 thread.run();
             }
@@ -107,7 +106,7 @@ pub(super) fn start_common(most: usize) -> io::Result<()> {
     Ok(())
 }
 
-/// Whether this many more threads could be started now; none of them stays.
+/// Whether this many more threads could be started now; none of them is kept.
 pub(super) fn has_room(count: usize) -> bool {
     let (sender, receiver) = channel::<()>();
     let receiver = Arc::new(Mutex::new(receiver));
@@ -131,8 +130,8 @@ pub(super) fn has_room(count: usize) -> bool {
     has_room
 }
 
-/// Runs `work` on a thread of its own, or at once on this one where none can be started.
-pub fn beside(name: &str, work: impl FnOnce() + Send + 'static) {
+/// Runs `work` on its own thread, or immediately on this one if none can be started.
+pub fn spawn_or_run(name: &str, work: impl FnOnce() + Send + 'static) {
     fn run(once: &Mutex<Option<impl FnOnce()>>) {
         let work = once.lock().unwrap_or_else(PoisonError::into_inner).take();
         if let Some(work) = work {
@@ -146,8 +145,8 @@ pub fn beside(name: &str, work: impl FnOnce() + Send + 'static) {
     }
 }
 
-/// The result of `work` if it comes within `limit`; otherwise `None`, and the thread is left behind. For calls
-/// into libraries that may never return.
+/// The result of `work` if it arrives within `limit`; otherwise `None`, and the thread is abandoned. For calls into
+/// libraries that may never return.
 pub fn within<R: Send + 'static>(
     limit: Duration,
     name: &str,
@@ -155,7 +154,7 @@ pub fn within<R: Send + 'static>(
 ) -> Result<Option<R>, ThreadError> {
     let (sender, receiver) = channel();
     start(name, move || {
-        // The receiver is gone after the limit.
+        // The receiver no longer exists after the limit.
         let _ = sender.send(work());
     })?;
     match receiver.recv_timeout(limit) {

@@ -7,8 +7,8 @@ use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::str::FromStr;
 
-/// Component `i` of a turned vector is the component `axes[i]` of the old one, or its negative. The
-/// vector and its negative weigh the same, so that there are 24: 6 orders times 4 classes of signs.
+/// Component `i` of a changed vector is component `axes[i]` of the old one, or its negative. A vector and its
+/// negative have the same weighting, so that there are 24 changes: 6 orders times 4 classes of signs.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
 pub struct AxisChange {
     pub axes: [usize; 3],
@@ -23,7 +23,7 @@ impl AxisChange {
         flipped: [false; 3],
     };
 
-    /// All 24, [`AxisChange::NONE`] first; at most one axis is flipped.
+    /// All 24, beginning with [`AxisChange::NONE`]; at most one axis is flipped.
     pub fn all() -> Vec<Self> {
         const ORDERS: [[usize; 3]; 6] = [
             [0, 1, 2],
@@ -44,7 +44,7 @@ impl AxisChange {
             .collect()
     }
 
-    /// The one of [`AxisChange::all`] that weighs the same: at most one axis flipped.
+    /// The equivalent member of [`AxisChange::all`]: at most one axis is flipped.
     pub fn reduced(self) -> Self {
         match self.flipped.iter().filter(|f| **f).count() {
             0 | 1 => self,
@@ -64,7 +64,7 @@ impl AxisChange {
         matrix
     }
 
-    /// The turn that undoes this one.
+    /// The change that undoes this one.
     pub fn inverse(self) -> Self {
         let mut inverse = Self::NONE;
         for i in 0..3 {
@@ -74,7 +74,7 @@ impl AxisChange {
         inverse.reduced()
     }
 
-    /// This one after another.
+    /// This change applied after another.
     pub fn after(self, first: Self) -> Self {
         Self {
             axes: self.axes.map(|a| first.axes[a]),
@@ -83,14 +83,14 @@ impl AxisChange {
         .reduced()
     }
 
-    /// What it does to vectors in world axes, where it is meant for those of a table of FSL's.
+    /// Its effect on vectors in world axes, if it applies to those of an FSL table.
     pub fn in_world(self, grid: &Grid) -> DMat3 {
         let world = world_from_fsl(grid);
         world * self.matrix() * world.transpose()
     }
 
-    /// In words: `x and y exchanged, z flipped`.
-    pub fn words(self) -> String {
+    /// The text `x and y exchanged, z flipped`.
+    pub fn description(self) -> String {
         let exchanged = (0..3).filter(|&i| self.axes[i] != i);
         let exchanged: Vec<&str> = exchanged.map(|i| LETTERS[i]).collect();
         let order = match exchanged.as_slice() {
@@ -112,13 +112,13 @@ impl AxisChange {
     }
 }
 
-/// World axes from a vector of FSL's: relative to the image's axes, x negated where the affine has a
-/// positive determinant. Orthogonal, so its transpose goes back.
+/// Maps an FSL vector to world axes: FSL's are relative to the image's axes, with x negated if the affine has a
+/// positive determinant. Orthogonal, so its transpose is the inverse.
 pub fn world_from_fsl(grid: &Grid) -> DMat3 {
     rotation(grid.world_from_voxel.matrix3) * image_from_fsl(grid)
 }
 
-/// The image's axes from a vector of FSL's.
+/// Maps an FSL vector to the image's axes.
 pub fn image_from_fsl(grid: &Grid) -> DMat3 {
     let x = match grid.world_from_voxel.matrix3.determinant() > 0.0 {
         true => -1.0,
@@ -127,7 +127,7 @@ pub fn image_from_fsl(grid: &Grid) -> DMat3 {
     DMat3::from_diagonal(DVec3::new(x, 1.0, 1.0))
 }
 
-/// As an option of a command: `y,-x,z`.
+/// Prints a command option: `y,-x,z`.
 impl fmt::Display for AxisChange {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let part = |i: usize| {
@@ -165,7 +165,7 @@ impl FromStr for AxisChange {
     }
 }
 
-/// A text that is no turn.
+/// A text that is not an axis change.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct TurnError(String);
 

@@ -1,19 +1,19 @@
-//! Boxes around pieces of streamlines: what lies elsewhere is passed over without a look at its points.
+//! Bounding boxes around pieces of streamlines, with which distant pieces are skipped without examining their points.
 
-/// Segments of a piece: its box costs 24 bytes, its points 192.
+/// Segments per piece: its box takes 24 bytes, its points 192.
 const SEGMENTS: usize = 16;
-/// A box along the world axes, mm, faces included; without any point `low` is above `high`.
+/// An axis-aligned world box, mm, including its faces; without any point, `low` is above `high`.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Bounds {
     pub low: [f32; 3],
     pub high: [f32; 3],
 }
 
-/// Numbers that are compared at once: as many points as fill whole registers.
+/// Numbers compared at once: as many points as fill whole registers.
 const AT_ONCE: usize = 12;
 
 impl Bounds {
-    /// Around points; numbers that are none are left out.
+    /// The box around points; NaN is ignored.
     fn around(points: &[[f32; 3]]) -> Self {
         let (many, rest) = points.as_flattened().as_chunks::<AT_ONCE>();
         let (mut low, mut high) = ([f32::INFINITY; AT_ONCE], [f32::NEG_INFINITY; AT_ONCE]);
@@ -44,34 +44,34 @@ impl Bounds {
     }
 
     fn meets_box(&self, low: &[f32; 3], high: &[f32; 3]) -> bool {
-        // All axes at once: what is guessed wrongly costs more than what is compared in vain.
+        // All axes at once: a mispredicted branch costs more than an unnecessary comparison.
         let axis = |a: usize| (self.low[a] <= high[a]) & (low[a] <= self.high[a]);
         axis(0) & axis(1) & axis(2)
     }
 }
 
-/// The lower of two numbers; the second where the first is none.
+/// The lower of two numbers; the second if the first is NaN.
 #[inline(always)]
 fn lower(new: f32, known: f32) -> f32 {
     if new < known { new } else { known }
 }
 
-/// The higher of two numbers; the second where the first is none.
+/// The higher of two numbers; the second if the first is NaN.
 #[inline(always)]
 fn higher(new: f32, known: f32) -> f32 {
     if new > known { new } else { known }
 }
 
-/// The pieces of all streamlines of a tractogram, in order.
+/// The boxes of the pieces of all streamlines of a tractogram, in order.
 #[derive(Debug)]
 pub struct BoundingChunks {
-    /// Low and high.
+    /// Low and high corners.
     bounds: Vec<[[f32; 3]; 2]>,
     /// Streamline `i` owns `bounds[first[i]..first[i + 1]]`.
     first: Vec<usize>,
 }
 
-/// Those of some streamlines, to be filled.
+/// The boxes of some streamlines, to be filled.
 pub struct Chunk<'a> {
     offsets: &'a [u64],
     bounds: &'a mut [[[f32; 3]; 2]],
@@ -92,7 +92,7 @@ impl Chunk<'_> {
     }
 }
 
-/// Segments of a streamline of this many points; a single point is one without length.
+/// Number of segments of a streamline with this many points; a single point is a segment of length 0.
 fn segments(points: usize) -> usize {
     if points == 1 {
         1
@@ -102,14 +102,14 @@ fn segments(points: usize) -> usize {
 }
 
 impl BoundingChunks {
-    /// Of streamlines that own `points[offsets[i]..offsets[i + 1]]`.
+    /// The boxes of streamlines that own `points[offsets[i]..offsets[i + 1]]`.
     pub fn new(points: &[[f32; 3]], offsets: &[u64]) -> Self {
         Self::by(offsets, usize::MAX, |parts| {
             parts.into_iter().for_each(|part| part.fill(points));
         })
     }
 
-    /// The same, filled by the caller in parts of this many streamlines: who has several threads uses them.
+    /// The same, filled by the caller in parts of this many streamlines, possibly on several threads.
     pub fn by(offsets: &[u64], lines: usize, fill: impl FnOnce(Vec<Chunk>)) -> Self {
         let mut end = 0;
         let ends = offsets.windows(2).map(|w| {
@@ -117,7 +117,7 @@ impl BoundingChunks {
             end
         });
         let first: Vec<usize> = std::iter::once(0).chain(ends).collect();
-        // Zeros, whose pages come to whoever fills them.
+        // Zeroed memory, whose pages are assigned to the thread that fills them.
         let mut bounds = vec![[[0.0; 3]; 2]; end];
         let (mut rest, mut parts) = (bounds.as_mut_slice(), Vec::new());
         let count = offsets.len().saturating_sub(1);
@@ -134,8 +134,8 @@ impl BoundingChunks {
         Self { bounds, first }
     }
 
-    /// The pieces of a streamline that may meet a box: ranges of its points, of which each shares its
-    /// last with the next.
+    /// The pieces of a streamline that may meet a box: ranges of its points, each of which shares its last point with
+    /// the next.
     pub fn near(
         &self,
         streamline: usize,

@@ -1,36 +1,36 @@
-//! An image of which only some bricks hold values, as a level set's solver has it.
+//! An image of which only some bricks have values, as in a level set's solver.
 
 use super::Grid;
 use crate::compute::{DataId, DeviceCopy};
 use std::sync::Arc;
 
-/// φ of a grid, positive inside, in cubes of voxels; elsewhere only the side is known.
+/// φ on a grid, positive inside, in cubes of voxels; elsewhere only the side is known.
 #[derive(Clone, Debug)]
 pub struct BrickImage {
     id: DataId,
     pub grid: Arc<Grid>,
-    /// |φ| of bricks without a page.
-    pub most: f32,
-    /// A brick has 2 to the power of this voxels along a side.
+    /// |φ| in bricks without a page.
+    pub clamp: f32,
+    /// Logarithm to base 2 of the voxels along a brick's side.
     pub shift: u32,
-    /// Where the window's card has them, they need not be here.
+    /// `None` if only the window's card has the values.
     host: Option<Arc<Pages>>,
     device: Option<DeviceCopy>,
-    /// Values that lie there, of the first two pages on.
+    /// Number of values on the card, including the first two pages.
     on_device: usize,
 }
 
-/// Where bricks are and what is in them.
+/// The table of bricks and their values.
 #[derive(Debug, Default)]
 pub struct Pages {
-    /// By brick, x fastest: 0 outside, 1 inside, or its page.
+    /// By brick, x fastest: 0 outside, 1 inside, otherwise its page.
     pub table: Vec<u32>,
-    /// Page by page, in each x fastest; nobody looks at the first two.
+    /// Page by page, x fastest in each; the first two are never read.
     pub values: Vec<f32>,
 }
 
 impl BrickImage {
-    /// Parts of a buffer that shaders read begin at multiples of this many bytes at most.
+    /// Alignment in bytes of buffer parts that shaders read, an upper bound.
     pub const ALIGNED: u64 = 256;
     pub const OUTSIDE: u32 = 0;
     pub const INSIDE: u32 = 1;
@@ -40,7 +40,7 @@ impl BrickImage {
         let made = Self {
             id: DataId::fresh(),
             grid,
-            most,
+            clamp: most,
             shift,
             host: None,
             device: None,
@@ -53,7 +53,7 @@ impl BrickImage {
         }
     }
 
-    /// An image whose values lie on a graphics card; the number counts them.
+    /// An image with its values on a graphics card; `on_device` is their number.
     pub fn on_device(
         grid: Arc<Grid>,
         (most, shift): (f32, u32),
@@ -63,7 +63,7 @@ impl BrickImage {
         Self {
             id: DataId::fresh(),
             grid,
-            most,
+            clamp: most,
             shift,
             host: None,
             device: Some(copy),
@@ -71,7 +71,7 @@ impl BrickImage {
         }
     }
 
-    /// Of the same size, with nothing in it that is known.
+    /// An image of the same size without any values.
     pub fn blank(like: &Self) -> Self {
         Self {
             id: DataId::fresh(),
@@ -91,27 +91,27 @@ impl BrickImage {
         self.grid.shape.map(|n| n.div_ceil(1 << self.shift))
     }
 
-    /// Of the table.
+    /// Number of entries of the table.
     pub fn bricks(&self) -> usize {
         self.counts().iter().product()
     }
 
-    /// Values of a page.
+    /// Number of values per page.
     pub fn page(&self) -> usize {
         1 << (3 * self.shift)
     }
 
-    /// Where the pages begin in a buffer that begins with the table, bytes.
+    /// Offset of the pages in a buffer that begins with the table, bytes.
     pub fn pages_at(&self) -> u64 {
         Self::pages_after(self.bricks())
     }
 
-    /// Start of the pages after a table of `bricks` bricks, bytes.
+    /// Offset of the pages after a table of `bricks` bricks, bytes.
     pub fn pages_after(bricks: usize) -> u64 {
         (4 * bricks as u64).next_multiple_of(Self::ALIGNED)
     }
 
-    /// Of all pages, bytes.
+    /// Size of all pages, bytes.
     pub fn values_bytes(&self) -> u64 {
         let here = self.host.as_ref().map(|pages| pages.values.len());
         4 * here.unwrap_or(self.on_device) as u64

@@ -1,18 +1,17 @@
-//! Where an image has something to show.
+//! The part of an image with visible content.
 
 use super::volume::{Block, Volume};
 
-/// Values above this share of the range between the image's low and high values are no background.
+/// Values above this share of the range between the image's low and high values are not background.
 const GROUND: f32 = 0.12;
-/// A plane of voxels shows something if this share of them does.
+/// A plane of voxels has content if this share of them does.
 const SHARE: f64 = 0.004;
-/// Voxels that are left around it.
+/// Margin of voxels around the content.
 const MARGIN: usize = 2;
 /// Stride of the sampled voxels along each axis.
 const STRIDE: usize = 2;
 
-/// First and last voxel of the block that holds what an image shows, on every axis; the whole image where that
-/// is nothing.
+/// First and last voxel of the block with the content of an image, along each axis; the whole image if there is none.
 pub(super) fn block(volume: &Volume, frame: usize) -> Block {
     let shape = volume.grid.shape;
     let (low, high) = volume.percentiles(frame, 0.01, 0.99);

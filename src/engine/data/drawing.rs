@@ -1,38 +1,38 @@
-//! What a hand draws on the voxels of a mask: paths of a brush, outlines with a thickness.
+//! Drawing on the voxels of a mask: brush strokes, and outlines with a thickness.
 //!
-//! A voxel belongs to what is drawn if its centre does; and so does the voxel under the hand, however
-//! thin the brush. All lengths are world mm, whatever the grid's axes are.
+//! A voxel belongs to a drawn shape if its centre does; so does the voxel under the pointer, however thin the brush.
+//! All lengths are world mm, whatever the grid's axes are.
 
 use super::{Grid, Mask};
 use glam::{DVec2, DVec3};
 
-/// A layer of voxels takes part if the plane touches its boxes; of two layers that meet in the plane
-/// the one that lies ahead, by so much.
+/// A layer of voxels is included if the plane touches its boxes; of two layers that meet in the plane, the one ahead
+/// by this much.
 const TIE_MM: f64 = 1e-7;
 
-/// A way of the brush, world mm.
+/// A path of the brush, world mm.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Stroke {
-    /// From where to where: one point is a dab.
+    /// Points of the path: a single point is a dab.
     pub points: Vec<DVec3>,
     pub radius_mm: f64,
-    /// A disc in the plane with this unit normal, one voxel thick; else a ball.
+    /// A disc in the plane with this unit normal, one voxel thick; `None`: a ball.
     pub disc: Option<DVec3>,
 }
 
-/// A polygon in a plane, made solid.
+/// A filled polygon in a plane.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Outline {
-    /// Corners, world mm; closed by itself. Overlaps count by the even-odd rule.
+    /// Corners, world mm; closed automatically. Overlaps follow the even-odd rule.
     pub points: Vec<DVec3>,
     /// Unit normal of the plane of all points.
     pub normal: DVec3,
-    /// Across the plane; `None`: one voxel.
+    /// Extent across the plane; `None`: one voxel.
     pub thickness_mm: Option<f64>,
 }
 
 impl Stroke {
-    /// Paints or erases; returns how many voxels that changes.
+    /// Paints or erases; returns the number of changed voxels.
     pub fn apply(&self, mask: &mut Mask, paint: bool) -> usize {
         let mut changed = 0;
         if let [point] = self.points.as_slice() {
@@ -68,7 +68,7 @@ impl Stroke {
                     off -= normal * above;
                 }
                 let share = off.dot(along) / length2;
-                // Not a number for a dab.
+                // NaN for a dab.
                 let share = if share > 0.0 { share.min(1.0) } else { 0.0 };
                 (off - along * share).length_squared() <= radius2
             };
@@ -81,7 +81,7 @@ impl Stroke {
                 }
             });
         }
-        // The voxels under the hand: a brush may be thinner than they are.
+        // Voxels under the pointer: a brush may be thinner than they are.
         let steps = ((b - a).abs().max_element() * 4.0).ceil().min(1e5) as usize;
         for i in 0..=steps {
             let at = from.lerp(to, i as f64 / steps.max(1) as f64);
@@ -96,7 +96,7 @@ impl Stroke {
 }
 
 impl Outline {
-    /// Fills or clears; returns how many voxels that changes.
+    /// Fills or clears; returns the number of changed voxels.
     pub fn apply(&self, mask: &mut Mask, fill: bool) -> usize {
         let Some(first) = self.points.first() else {
             return 0;
@@ -144,7 +144,7 @@ impl Outline {
             });
         }
         if changed == 0 {
-            // Too small to hold the centre of a voxel: the one that it lies in.
+            // Too small to contain a voxel centre: the voxel that contains it is used.
             let sum: DVec3 = self.points.iter().sum();
             let middle = sum / self.points.len() as f64;
             let inside = |p: &&DVec3| p.distance(middle) < grid.spacing().max_element();
@@ -158,7 +158,7 @@ impl Outline {
     }
 }
 
-/// Half of what a voxel's box reaches along a direction, mm.
+/// Half the extent of a voxel's box along a direction, mm.
 fn half_layer_mm(grid: &Grid, normal: DVec3) -> f64 {
     let m = grid.world_from_voxel.matrix3;
     (0..3).map(|a| m.col(a).dot(normal).abs()).sum::<f64>() * 0.5
@@ -168,11 +168,11 @@ fn in_layer(above_mm: f64, half_mm: f64) -> bool {
     above_mm > -half_mm + TIE_MM && above_mm <= half_mm + TIE_MM
 }
 
-/// Where the line at + t · step runs inside a polygon: ranges of t, by the even-odd rule.
+/// Ranges of t in which the line at + t · step runs inside a polygon, by the even-odd rule.
 fn spans(corners: &[DVec2], at: DVec2, step: DVec2) -> Vec<(f64, f64)> {
     let across = DVec2::new(-step.y, step.x);
     let length2 = step.length_squared();
-    // A line that runs across the plane is one point in it.
+    // A line perpendicular to the plane is a point in it.
     let is_point = length2 < 1e-18;
     let (along, across) = if is_point {
         (DVec2::X, DVec2::Y)

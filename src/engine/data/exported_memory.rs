@@ -8,36 +8,36 @@ pub type MemoryHandle = std::os::fd::OwnedFd;
 #[cfg(windows)]
 pub type MemoryHandle = std::os::windows::io::OwnedHandle;
 
-/// A three-dimensional image of one 32-bit float a texel, whose values are not known yet.
+/// A three-dimensional image of one 32-bit float per texel, not initialised yet.
 #[derive(Debug)]
 pub struct ExportedImage {
-    /// The memory that lies behind it, as the graphics driver exports it.
+    /// The underlying memory, as exported by the graphics driver.
     pub handle: MemoryHandle,
-    /// Of that memory.
+    /// Size of that memory.
     pub bytes: u64,
     /// Texels along x, y, z.
     pub size: [u32; 3],
-    /// What is drawn.
+    /// The copy for drawing.
     pub copy: DeviceCopy,
 }
 
-/// A buffer whose bytes are not known yet.
+/// A buffer, not initialised yet.
 #[derive(Debug)]
 pub struct ExportedBuffer {
-    /// The memory that lies behind it, as the graphics driver exports it.
+    /// The underlying memory, as exported by the graphics driver.
     pub handle: MemoryHandle,
-    /// Of that memory.
+    /// Size of that memory.
     pub bytes: u64,
-    /// Of the buffer.
+    /// Size of the buffer.
     pub size: u64,
-    /// What is drawn.
+    /// The copy for drawing.
     pub copy: DeviceCopy,
 }
 
-/// Lends images and buffers of one card.
+/// Exports images and buffers of one card.
 #[derive(Clone)]
 pub struct ImageExporter {
-    /// Which one, as drivers tell it.
+    /// Identifies the card, as drivers do.
     pub card: [u8; 16],
     image: Arc<Lend<[u32; 3], ExportedImage>>,
     buffer: Arc<Lend<u64, ExportedBuffer>>,
@@ -58,13 +58,13 @@ impl ImageExporter {
         }
     }
 
-    /// An image with this many texels along x, y, z; `None` where that cannot be. Waits for the card that draws: to be
-    /// asked by who computes on the same.
+    /// An image with this many texels along x, y, z; `None` if it cannot be created. Waits for the card that draws:
+    /// only to be called by solvers on the same card.
     pub fn image(&self, size: [u32; 3]) -> Option<ExportedImage> {
         (self.image)(size)
     }
 
-    /// A buffer of this many bytes that shaders read; `None` where that cannot be.
+    /// A buffer of this many bytes that shaders read; `None` if it cannot be created.
     pub fn buffer(&self, bytes: u64) -> Option<ExportedBuffer> {
         (self.buffer)(bytes)
     }

@@ -1,8 +1,8 @@
-//! The diffusion weighting of each volume of a scan.
+//! Diffusion weighting of the volumes of a scan.
 
 use glam::{DMat3, DVec3};
 
-/// Volumes with `b` at or below this count as b = 0, whatever their vector (s/mm²).
+/// Volumes with a b-value up to this count as b = 0, whatever their vector (s/mm²).
 pub const B0_LIMIT_S_PER_MM2: f64 = 50.0;
 
 /// One b-value and one direction per volume.
@@ -10,21 +10,21 @@ pub const B0_LIMIT_S_PER_MM2: f64 = 50.0;
 pub struct Gradients {
     /// s/mm²; one per volume.
     pub b_s_per_mm2: Vec<f64>,
-    /// Unit vectors in *world* axes; zero for b = 0 volumes and for unusable ones.
+    /// Unit vectors in *world* axes; zero for b = 0 volumes and for unusable vectors.
     pub directions: Vec<DVec3>,
 }
 
-/// How a volume takes part in a fit.
+/// How a volume is used in a fit.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Weighting {
     B0,
     Diffusion,
-    /// b above the limit but a zero or non-finite vector: usually the scanner's trace image. Left
-    /// out of the fit, counted and named.
+    /// b above the limit but a zero or non-finite vector: usually the scanner's trace image. Left out of the fit,
+    /// counted and reported.
     NoDirection,
 }
 
-/// Numbers of volumes for people: from 0, as the slider "Volume" counts: `4, 20`.
+/// Volume numbers for display: from 0, like the slider "Volume": `4, 20`.
 pub fn volume_numbers(volumes: &[usize]) -> String {
     let numbers: Vec<String> = volumes.iter().map(ToString::to_string).collect();
     numbers.join(", ")
@@ -49,7 +49,7 @@ impl Gradients {
         }
     }
 
-    /// With directions multiplied by a matrix of world axes that keeps lengths.
+    /// With directions multiplied by an orthogonal matrix in world axes.
     pub fn turned(&self, matrix: DMat3) -> Self {
         Self {
             b_s_per_mm2: self.b_s_per_mm2.clone(),
@@ -70,7 +70,7 @@ impl Gradients {
         shells.into_iter().collect()
     }
 
-    /// Shells in words, for sentences: `1 × b 0, 32 × b 1000`.
+    /// Shells as text for sentences: `1 × b 0, 32 × b 1000`.
     pub fn summary(&self) -> String {
         let shell = |(b, n): (u32, usize)| format!("{n} × b {b}");
         self.shells()

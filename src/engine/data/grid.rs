@@ -2,11 +2,11 @@
 
 use glam::{DAffine3, DMat3, DVec3};
 
-/// Sources of an affine with the names that sessions write: one table for both directions, so that
-/// nothing can be written that cannot be read.
+/// Sources of an affine with their keys in sessions: one table for both directions, so that every key written can be
+/// read.
 macro_rules! sources {
     ($($(#[$doc:meta])* $source:ident = $name:literal,)*) => {
-        /// Which header field gave the affine. Only `Pixdim` leaves left and right unknown.
+        /// The header field that gave the affine. Only `Pixdim` leaves left and right unknown.
         #[derive(Clone, Copy, PartialEq, Eq, Debug)]
         pub enum AffineSource {
             $($(#[$doc])* $source,)*
@@ -21,7 +21,7 @@ macro_rules! sources {
                 }
             }
 
-            /// The source of a name.
+            /// The source with this key.
             pub fn named(name: &str) -> Option<Self> {
                 Self::ALL.iter().copied().find(|s| s.name() == name)
             }
@@ -32,12 +32,12 @@ macro_rules! sources {
 sources! {
     Sform = "sform",
     Qform = "qform",
-    /// Neither sform nor qform: voxel sizes only, image centre at 0, x assumed to grow to the
-    /// patient's right. Every view must say "left and right unknown".
+    /// Neither sform nor qform: voxel sizes only, image centre at 0, x assumed to increase to the patient's right.
+    /// Every view must state "left and right unknown".
     Pixdim = "voxel sizes only",
-    /// The only one that the format has.
+    /// The only affine of the format.
     Header = "header",
-    /// Made by this program.
+    /// Computed by this program.
     Computed = "computed",
 }
 
@@ -48,14 +48,14 @@ pub struct Grid {
     pub world_from_voxel: DAffine3,
     pub voxel_from_world: DAffine3,
     pub source: AffineSource,
-    /// What world space is, as NIfTI's code: 1 the scanner's, 2 aligned with another image's,
-    /// 3 Talairach's, 4 MNI 152, 5 another template's.
+    /// The world space as NIfTI's code: 1 the scanner's, 2 aligned with another image's, 3 Talairach's, 4 MNI 152, 5
+    /// another template's.
     pub space_code: i16,
-    /// Where the header's qform would put the voxels, if that is not where its sform does.
+    /// The affine of the header's qform, if it differs from the sform.
     qform: Option<DAffine3>,
 }
 
-/// Compares what is used; a second opinion of the header makes no other grid.
+/// Compares what is used; a different qform makes no different grid.
 impl PartialEq for Grid {
     fn eq(&self, other: &Self) -> bool {
         let used = |g: &Self| (g.shape, g.world_from_voxel, g.source, g.space_code);
@@ -88,11 +88,11 @@ impl Grid {
         })
     }
 
-    /// The `xform_code` of NIfTI for a place that another image gave.
+    /// The `xform_code` of NIfTI for a position taken from another image.
     pub const ALIGNED: i16 = 2;
 
-    /// The same voxels, moved in the world; `None` where that leaves no volume. What was not known of
-    /// left and right is not known now.
+    /// The same voxels after a transform; `None` if it leaves no volume. If left and right were unknown, they still
+    /// are.
     pub fn moved(&self, by: DAffine3) -> Option<Self> {
         let made = Self::new(self.shape, by * self.world_from_voxel, self.source)?;
         Some(made.with_space_code(Self::ALIGNED))
@@ -102,7 +102,7 @@ impl Grid {
         Self { space_code, ..self }
     }
 
-    /// Keeps the qform of a header whose sform says something else.
+    /// Stores the qform of a header whose sform differs.
     pub(crate) fn with_other_form(self, qform: DAffine3) -> Self {
         Self {
             qform: Some(qform),
@@ -110,12 +110,12 @@ impl Grid {
         }
     }
 
-    /// The same voxels where the header's qform puts them; `None` where it does not disagree.
+    /// The same voxels placed by the header's qform; `None` if it does not differ.
     pub fn by_qform(&self) -> Option<Self> {
         Self::new(self.shape, self.qform?, AffineSource::Qform)
     }
 
-    /// A grid with axes along the world's, `spacing` in mm and voxel (0, 0, 0) at `origin`.
+    /// A grid along the world axes, with `spacing` in mm and voxel (0, 0, 0) at `origin`.
     pub fn axis_aligned(shape: [usize; 3], spacing: DVec3, origin: DVec3) -> Option<Self> {
         let affine = DAffine3::from_mat3_translation(DMat3::from_diagonal(spacing), origin);
         Self::new(shape, affine, AffineSource::Computed)
@@ -145,7 +145,7 @@ impl Grid {
         self.voxel_from_world.transform_point3(world)
     }
 
-    /// The voxel whose box holds a world point, or `None` outside the grid.
+    /// The voxel whose box contains a world point, or `None` outside the grid.
     pub fn nearest(&self, world: DVec3) -> Option<[usize; 3]> {
         let v = self.voxel_at(world).round();
         let inside = (0..3).all(|a| v[a] >= 0.0 && v[a] < self.shape[a] as f64);
@@ -158,7 +158,7 @@ impl Grid {
         DVec3::new(m.x_axis.length(), m.y_axis.length(), m.z_axis.length())
     }
 
-    /// World point in the middle of the grid.
+    /// World point at the centre of the grid.
     pub fn centre(&self) -> DVec3 {
         self.world((DVec3::from_array(self.shape.map(|n| n as f64)) - 1.0) * 0.5)
     }
@@ -202,15 +202,15 @@ impl Grid {
             .fold((first, first), |(lo, hi), c| (lo.min(c), hi.max(c)))
     }
 
-    /// First and last voxel whose centres may lie in a box around a world point that reaches so far
-    /// along each voxel axis, in voxels; `None` where there is none.
+    /// First and last voxel whose centres may lie in a box around a world point, with the box given in voxels along
+    /// each voxel axis; `None` if there is none.
     pub(crate) fn block_around(&self, low: DVec3, high: DVec3) -> Option<([usize; 3], [usize; 3])> {
         let mut block = ([0; 3], [0; 3]);
         for a in 0..3 {
-            // A little more, so that rounding leaves none out.
+            // A small margin, so that rounding leaves none out.
             let (first, last) = ((low[a] - 1e-6).ceil().max(0.0), (high[a] + 1e-6).floor());
             let last = last.min(self.shape[a] as f64 - 1.0);
-            // Also where one is not a number.
+            // This also covers NaN.
             if !(first <= last) {
                 return None;
             }
@@ -219,7 +219,7 @@ impl Grid {
         Some(block)
     }
 
-    /// How many voxels a ball of 1 mm reaches along each voxel axis.
+    /// The extent of a ball of radius 1 mm along each voxel axis, in voxels.
     pub(crate) fn voxels_per_mm(&self) -> DVec3 {
         let rows = self.voxel_from_world.matrix3.transpose();
         DVec3::new(
@@ -229,7 +229,7 @@ impl Grid {
         )
     }
 
-    /// Same shape, and no voxel centre further than `tolerance_mm` from its twin.
+    /// Whether the shapes are equal and no voxel centre is farther than `tolerance_mm` from its counterpart.
     pub fn same_space(&self, other: &Grid, tolerance_mm: f64) -> bool {
         self.shape == other.shape
             && self
@@ -239,13 +239,13 @@ impl Grid {
                 .all(|(a, b)| a.distance(b) <= tolerance_mm)
     }
 
-    /// Whether a header said where the image lies in the patient, or it was moved to where it belongs.
+    /// Whether the position of the image in the patient was given by a header or by a transform.
     pub fn is_placed(&self) -> bool {
         self.source != AffineSource::Pixdim || self.space_code == Self::ALIGNED
     }
 
-    /// Whether a file that was written for `other` holds it. Of an image whose place nobody knows a file says the
-    /// voxel sizes alone.
+    /// Whether a file written for `other` has this grid. For an image with unknown position, a file states the voxel
+    /// sizes alone.
     pub fn is_written_as(&self, other: &Grid, tolerance_mm: f64) -> bool {
         if other.is_placed() {
             return self.same_space(other, tolerance_mm);
@@ -254,14 +254,14 @@ impl Grid {
         self.shape == other.shape && !self.is_placed() && off <= tolerance_mm
     }
 
-    /// Whether voxels can be taken one for one: same shape, and no centre further from its twin than
-    /// a tenth of the smallest voxel edge. Headers of other programs round; registrations move more.
+    /// Whether voxels correspond one to one: equal shapes, and no centre farther from its counterpart than a tenth of
+    /// the smallest voxel edge. Headers of other programs round; registrations move by more.
     pub fn matches(&self, other: &Grid) -> bool {
         self.same_space(other, 0.1 * self.spacing().min_element())
     }
 
-    /// The way to our voxels from those of `other`, where they are the same, each within a tenth of an
-    /// edge, with axes stored the other way round or exchanged. `None` for any other grid.
+    /// The transform from `other`'s voxels to ours if they are the same voxels, each within a tenth of an edge, with
+    /// axes reversed or exchanged. `None` for any other grid.
     pub fn reordered(&self, other: &Grid) -> Option<DAffine3> {
         let from = self.voxel_from_world * other.world_from_voxel;
         let mut taken = [false; 3];
@@ -270,14 +270,14 @@ impl Grid {
             let along = from.matrix3.col(a);
             let axis = (0..3).max_by(|&i, &j| along[i].abs().total_cmp(&along[j].abs()))?;
             let exact = DVec3::AXES[axis] * along[axis].signum();
-            // At the far end of the axis the difference has added up.
+            // The difference accumulates up to the far end of the axis.
             let off = (along - exact).length() * other.shape[a] as f64;
             let same_side = other.shape[a] == self.shape[axis];
             if std::mem::replace(&mut taken[axis], true) || off > 0.1 || !same_side {
                 return None;
             }
         }
-        // Nowhere is the difference larger than at a corner.
+        // The difference is largest at a corner.
         let ours = (0..8).all(|c| {
             let last = |a: usize| (c >> a & 1) as f64 * (other.shape[a] as f64 - 1.0);
             let at = from.transform_point3(DVec3::new(last(0), last(1), last(2)));
@@ -288,18 +288,18 @@ impl Grid {
         ours.then_some(from)
     }
 
-    /// How far the farthest voxel centre is from its twin, mm.
-    pub fn apart_mm(&self, other: &Grid) -> f64 {
+    /// The largest distance of a voxel centre from its counterpart, mm.
+    pub fn separation_mm(&self, other: &Grid) -> f64 {
         let corners = self.corners().into_iter().zip(other.corners());
         corners.map(|(a, b)| a.distance(b)).fold(0.0, f64::max)
     }
 
-    /// Nearest anatomical letters of the three voxel axes, as in `LAS` (the end each points to).
+    /// Nearest anatomical letters of the three voxel axes, as in `LAS` (the direction in which each points).
     pub fn orientation(&self) -> String {
         let m = self.world_from_voxel.matrix3;
         let mut free = [true; 3];
         let mut letters = [' '; 3];
-        // Assign the most certain axis first so that no letter pair is used twice.
+        // The most certain axis is assigned first so that no letter pair is used twice.
         let mut order: Vec<usize> = (0..3).collect();
         let certainty = |a: usize| m.col(a).normalize_or_zero().abs().max_element();
         order.sort_by(|&a, &b| certainty(b).total_cmp(&certainty(a)));
@@ -315,7 +315,7 @@ impl Grid {
         letters.iter().collect()
     }
 
-    /// How far two voxel axes are from a right angle at most, degrees.
+    /// The largest deviation of two voxel axes from a right angle, degrees.
     pub fn shear_deg(&self) -> f64 {
         let m = self.world_from_voxel.matrix3;
         let off = |(a, b): (usize, usize)| {

@@ -1,10 +1,10 @@
-//! Keys: what machines read, as values of options, members and values of JSON, columns, parts of file names and members
-//! of sessions. A key never changes, whatever the label of the same thing becomes.
+//! Keys: machine-readable values of options, members and values of JSON, columns, parts of file names and members of
+//! sessions. A key never changes, even if the label of the same thing does.
 
-/// Declares the keys of an enum for both directions: `keyed!(Role { Seed = "seed", Target = "target" });` gives `KEYS`,
-/// `key()` and `from_key()`. `keyed!(Role, serde { .. });` also writes and reads them in sessions. A second set names its
-/// functions, `keyed!(Role, json_key, from_json_key { .. });`, and variants that hold something have keys one way only:
-/// `keyed!(WeightMap, suffix { Error = "rmse", Worse(_) = "worse" });`.
+/// Declares the keys of an enum for both directions: `keyed!(Role { Seed = "seed", Target = "target" });` gives
+/// `KEYS`, `key()` and `from_key()`. `keyed!(Role, serde { .. });` also writes and reads them in sessions. A second
+/// set names its functions, `keyed!(Role, json_key, from_json_key { .. });`, and variants with fields have keys in
+/// one direction only: `keyed!(WeightMap, suffix { Error = "rmse", Worse(_) = "worse" });`.
 #[macro_export]
 macro_rules! keyed {
     ($type:ident { $($variant:ident = $key:literal),+ $(,)? }) => {
@@ -32,7 +32,7 @@ macro_rules! keyed {
     ($type:ident, $to:ident, $from:ident { $($variant:ident = $key:literal),+ $(,)? }) => {
         $crate::keyed!($type, $to { $($variant = $key),+ });
         impl $type {
-            /// The value that has this key.
+            /// The value with this key.
             pub fn $from(key: &str) -> Option<Self> {
                 match key {
                     $($key => Some(Self::$variant),)+

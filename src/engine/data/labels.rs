@@ -1,19 +1,18 @@
-//! Label maps: what the whole numbers of an image stand for.
+//! Label maps: the meaning of the integers in an image.
 
 use std::collections::BTreeMap;
 
-/// Of larger whole numbers a float32 holds only some: 2²⁴ is also what 2²⁴ + 1 is rounded to.
+/// Above this, float32 represents only some integers: 2²⁴ is also the rounded value of 2²⁴ + 1.
 pub const LARGEST_WHOLE: f32 = 16_777_215.0;
 
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Label {
     pub name: String,
-    /// sRGB; `None`: one is made from the number.
+    /// sRGB; `None`: derived from the number.
     pub colour: Option<[u8; 3]>,
 }
 
-/// Names and colours by number. 0 is the background; a number without an entry has a colour all the
-/// same.
+/// Names and colours by number. 0 is the background; a number without an entry has a colour, too.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Labels {
     pub table: BTreeMap<u32, Label>,
@@ -27,7 +26,7 @@ impl Labels {
     /// sRGB.
     pub fn colour(&self, number: u32) -> [u8; 3] {
         let entry = self.table.get(&number).and_then(|l| l.colour);
-        entry.unwrap_or_else(|| made_up(number))
+        entry.unwrap_or_else(|| generated_colour(number))
     }
 
     /// `12 Left-Putamen`, or the number alone.
@@ -39,15 +38,15 @@ impl Labels {
     }
 }
 
-/// A colour that differs from those of the numbers before: hues a golden section apart, in turns of
-/// lightness, so that neither is near its neighbour's.
-fn made_up(number: u32) -> [u8; 3] {
+/// A colour that differs from those of lower numbers: hues a golden section apart, with alternating lightness, so
+/// that no colour is close to its neighbour's.
+fn generated_colour(number: u32) -> [u8; 3] {
     if number == 0 {
         return [0; 3];
     }
     let hue = (f64::from(number) * 0.618_033_988_749_895).fract() * 6.0;
     let (value, saturation) = [(0.95, 0.65), (0.75, 0.8), (0.9, 0.45)][number as usize % 3];
-    // Of HSV: each primary rises and falls along the circle.
+    // HSV to RGB: each primary rises and falls along the circle.
     let channel = |centre: f64| {
         let away = (hue - centre).abs();
         let away = away.min(6.0 - away);

@@ -12,18 +12,17 @@ pub struct Mask {
     pub grid: Arc<Grid>,
     /// 1 inside, 0 outside, in file order.
     pub inside: Arc<[u8]>,
-    /// Where a mask that is cut to its voxels lies in the grid of the image it belongs to: that grid,
-    /// and its voxel of our first one.
+    /// For a mask cut to its voxels, the grid of its image, and the index there of the mask's first voxel.
     frame: Option<(Arc<Grid>, [usize; 3])>,
     image: Arc<OnceLock<Volume>>,
     extent: Arc<OnceLock<Extent>>,
 }
 
-/// How many voxels are inside, and where they lie.
+/// Number and position of the voxels inside.
 #[derive(Clone, Copy, Debug, Default)]
 struct Extent {
     count: usize,
-    /// Of voxel coordinates.
+    /// Sum of the voxel coordinates.
     sum: DVec3,
     /// First and last voxel along each axis; `None` for an empty mask.
     voxels: Option<Block>,
@@ -35,7 +34,7 @@ struct Extent {
 pub type Block = ([usize; 3], [usize; 3]);
 
 impl Mask {
-    /// Panics if the number of values is not the grid's (a broken invariant, not data).
+    /// Panics if the number of values does not match the grid (a broken invariant, not data).
     pub fn new(grid: Arc<Grid>, inside: impl Into<Arc<[u8]>>) -> Self {
         let inside = inside.into();
         assert_eq!(
@@ -57,7 +56,7 @@ impl Mask {
         self.id
     }
 
-    /// The mask as an image of zeros and ones; made once, shared by all clones.
+    /// The mask as an image of zeros and ones; created once, shared by all clones.
     pub fn image(&self) -> &Volume {
         self.image.get_or_init(|| {
             let values: Vec<f32> = self.inside.iter().map(|&v| f32::from(v)).collect();
@@ -94,7 +93,7 @@ impl Mask {
         })
     }
 
-    /// The same as voxels of the [frame](Self::frame).
+    /// The same, as voxels of the [frame](Self::frame).
     pub fn voxels_in_frame(&self) -> impl Iterator<Item = [usize; 3]> {
         let first = self.frame.as_ref().map_or([0; 3], |(_, first)| *first);
         self.voxels_inside()
@@ -107,7 +106,7 @@ impl Mask {
         (count > 0).then(|| self.grid.world(sum / count as f64))
     }
 
-    /// Found once, shared by all clones: views ask in every frame.
+    /// Computed once, shared by all clones: views request it in every frame.
     fn extent(&self) -> &Extent {
         self.extent.get_or_init(|| {
             let [nx, ny, nz] = self.grid.shape;
@@ -130,7 +129,7 @@ impl Mask {
         }
     }
 
-    /// The bounds of the voxels inside within a block; `each` is told every one of them.
+    /// The bounds of the voxels inside within a block; calls `each` for every one of them.
     fn tight(&self, (low, high): Block, mut each: impl FnMut([usize; 3])) -> Option<Block> {
         let mut found: Option<Block> = None;
         for z in low[2]..=high[2] {
@@ -154,19 +153,19 @@ impl Mask {
         self.count() as f64 * self.grid.world_from_voxel.matrix3.determinant().abs() / 1000.0
     }
 
-    /// Whether the voxel that holds a world point belongs to the set; outside the grid: no.
+    /// Whether the voxel that contains a world point belongs to the set; false outside the grid.
     pub fn contains(&self, world: DVec3) -> bool {
         self.grid
             .nearest(world)
             .is_some_and(|v| self.inside[self.grid.index(v)] != 0)
     }
 
-    /// The grid of the image that the mask belongs to: its own, unless it is cut to its voxels.
+    /// The grid of the image to which the mask belongs: its own, unless it is cut to its voxels.
     pub fn frame(&self) -> &Arc<Grid> {
         self.frame.as_ref().map_or(&self.grid, |(grid, _)| grid)
     }
 
-    /// The same set on the whole grid of its image: what is written to a file.
+    /// The same set on the whole grid of its image, as written to files.
     pub fn whole(&self) -> Self {
         let Some((grid, first)) = &self.frame else {
             return self.clone();
@@ -180,15 +179,15 @@ impl Mask {
         Self::new(grid.clone(), inside)
     }
 
-    /// The voxels of an image for which `wanted` holds among those of a block, and no memory for the
-    /// others: hundreds of labels would not fit otherwise.
-    pub fn cut_to(grid: &Arc<Grid>, (low, high): Block, wanted: impl Fn(usize) -> bool) -> Self {
+    /// The voxels of an image's block that satisfy `select`, without memory for the others: hundreds of labels would
+    /// otherwise not fit.
+    pub fn cut_to(grid: &Arc<Grid>, (low, high): Block, select: impl Fn(usize) -> bool) -> Self {
         let shape = [0, 1, 2].map(|a| high[a] - low[a] + 1);
         let mut inside = Vec::with_capacity(shape.iter().product());
         for z in low[2]..=high[2] {
             for y in low[1]..=high[1] {
                 let row = grid.index([0, y, z]);
-                inside.extend((row + low[0]..=row + high[0]).map(|i| u8::from(wanted(i))));
+                inside.extend((row + low[0]..=row + high[0]).map(|i| u8::from(select(i))));
             }
         }
         let mut own = (**grid).clone();
@@ -201,12 +200,12 @@ impl Mask {
         mask
     }
 
-    /// Whether the mask says of every voxel of `grid` if it is inside, in whatever order its own are stored.
+    /// Whether the mask covers exactly the voxels of `grid`, in whatever order of axes.
     pub fn has_voxels_of(&self, grid: &Grid) -> bool {
         grid.matches(&self.grid) || self.grid.reordered(grid).is_some()
     }
 
-    /// The same set in the order of another grid that has the same voxels; `None` for any other grid.
+    /// The same set in the axis order of another grid with the same voxels; `None` for any other grid.
     pub fn in_the_order_of(&self, grid: &Arc<Grid>) -> Option<Self> {
         if grid.matches(&self.grid) {
             return Some(Self::new(grid.clone(), self.inside.clone()));
@@ -221,12 +220,12 @@ impl Mask {
         Some(Self::new(grid.clone(), inside))
     }
 
-    /// A mask without a voxel.
+    /// A mask without any voxel inside.
     pub fn empty(grid: &Arc<Grid>) -> Self {
         Self::new(grid.clone(), vec![0; grid.voxel_count()])
     }
 
-    /// The mask that had this id, made again.
+    /// Restores the mask with this id.
     pub fn restored(id: DataId, grid: Arc<Grid>, inside: Arc<[u8]>) -> Self {
         Self {
             id,
@@ -234,16 +233,16 @@ impl Mask {
         }
     }
 
-    /// Puts voxels of a block in or takes them out, those of which `wanted` holds; returns how many
-    /// that changes. Where it changes any, the mask is another one from then on. In place where
-    /// nobody else holds the values, so that a brush costs what it touches.
+    /// Adds or removes the voxels of a block that `select` chooses; returns the number of changes. If there are any,
+    /// the mask gets a new id. In place if no other handle shares the values, so that the cost of a brush depends on
+    /// its size only.
     ///
-    /// `wanted` is asked row by row: for the range of x that it may set in the row (y, z).
+    /// `select` is called row by row: for the range of x that it may set in the row (y, z).
     pub fn edit(
         &mut self,
         (low, high): Block,
         value: bool,
-        mut wanted: impl FnMut(usize, usize, &mut dyn FnMut(usize)),
+        mut select: impl FnMut(usize, usize, &mut dyn FnMut(usize)),
     ) -> usize {
         let value = u8::from(value);
         let mut changed: Vec<usize> = Vec::new();
@@ -252,7 +251,7 @@ impl Mask {
         for z in low[2]..=high[2] {
             for y in low[1]..=high[1] {
                 let row = grid.index([0, y, z]);
-                wanted(y, z, &mut |x: usize| {
+                select(y, z, &mut |x: usize| {
                     if (low[0]..=high[0]).contains(&x) && self.inside[row + x] != value {
                         changed.push(row + x);
                         block = joined(block, ([x, y, z], [x, y, z]));
@@ -294,7 +293,7 @@ impl Mask {
     }
 }
 
-/// The block around two.
+/// The block that encloses two blocks.
 fn joined(a: Option<Block>, b: Block) -> Option<Block> {
     Some(a.map_or(b, |(low, high)| {
         let low = [0, 1, 2].map(|i| low[i].min(b.0[i]));

@@ -1,7 +1,7 @@
-//! What things are: immutable values, without files, threads, GPU or windows.
+//! Immutable values, without files, threads, GPU or windows.
 //!
-//! World space is RAS+ millimetres (x to the patient's right, y to the front, z up); voxel centres
-//! have integer voxel coordinates; voxels are kept in file order, x fastest.
+//! World space is RAS+ millimetres (x to the patient's right, y to the front, z up); voxel centres have integer voxel
+//! coordinates; voxels are stored in file order, x fastest.
 
 pub mod appearance;
 pub mod axis_change;
@@ -23,9 +23,9 @@ pub mod statistics;
 pub mod surface;
 pub mod tensor_field;
 pub mod tensor_layout;
+pub mod text;
 pub mod tractogram;
 pub mod volume;
-pub mod words;
 
 pub use crate::keyed;
 

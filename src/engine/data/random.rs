@@ -1,19 +1,19 @@
-//! Random numbers: by index ([`Random`]), so that any thread finds each without the others, or in a row ([`Stream`]), one
-//! row for each seed point or voxel. Both give the same bytes on any number of threads.
+//! Random numbers: by index ([`Random`]), so that any thread can compute each of them independently, or as a sequence
+//! ([`Stream`]), one for each seed point or voxel. Both give equal bytes on any number of threads.
 
 use glam::DVec3;
 
 /// Step of the counters: 2⁶⁴ divided by the golden ratio, odd.
 pub const GOLDEN: u64 = 0x9E37_79B9_7F4A_7C15;
 
-/// A stream of numbers named by a seed; every number has an index and is found without the others.
+/// A stream of numbers determined by a seed; every number has an index and can be computed independently.
 #[derive(Clone, Copy, Debug)]
 pub struct Random {
     key: u64,
 }
 
-/// The output function of SplitMix64 (Steele, Lea and Flood 2014): a bijection of 64 bits in which
-/// every input bit reaches every output bit.
+/// The output function of SplitMix64 (Steele, Lea and Flood 2014): a bijection of 64 bits in which every input bit
+/// affects every output bit.
 #[inline(always)]
 fn mix(mut z: u64) -> u64 {
     z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
@@ -58,8 +58,7 @@ impl Random {
         (radius * sine(turn + 0.25), radius * sine(turn))
     }
 
-    /// Turns signals into magnitudes with Rician noise: |s + n₁ + i n₂|. The numbers used are those
-    /// from index `first` on.
+    /// Converts signals to magnitudes with Rician noise: |s + n₁ + i n₂|. Uses the numbers from index `first` on.
     pub fn add_rician(self, sigma: f32, first: u64, signals: &mut [f32]) {
         for (i, s) in signals.iter_mut().enumerate() {
             let (a, b) = self.normal_pair(first + i as u64);
@@ -77,12 +76,12 @@ impl Random {
     }
 }
 
-/// The numbers of one seed point or voxel, in a row.
+/// The sequence of numbers for one seed point or voxel.
 pub struct Stream(u64);
 
 impl Stream {
-    /// The stream of number `index` under `seed`; hashed twice so that neighbouring seeds and
-    /// neighbouring indices share no stretch of numbers.
+    /// The stream with number `index` for `seed`; hashed twice so that neighbouring seeds and neighbouring indices
+    /// share no part of their sequences.
     #[inline(always)]
     pub fn new(seed: u64, index: u64) -> Self {
         Self(mix(mix(seed.wrapping_add(GOLDEN)) ^ mix(!index)))
@@ -101,10 +100,10 @@ impl Stream {
     }
 }
 
-/// sin(2π turns) to 1e-5 for |turns| < 2²¹, in plain arithmetic so that loops around it become
-/// vector code (the library's sine does not).
+/// sin(2π turns) to 1e-5 for |turns| < 2²¹, in plain arithmetic so that loops around it compile to vector code (the
+/// library's sine does not).
 pub fn sine(turns: f32) -> f32 {
-    // Adding and taking away 1.5 · 2²³ rounds to the nearest integer.
+    // Adding and subtracting 1.5 · 2²³ rounds to the nearest integer.
     const ROUND: f32 = 12_582_912.0;
     let turns = turns - 0.25;
     let away = (turns - ((turns + ROUND) - ROUND)).abs();

@@ -1,26 +1,26 @@
-//! Regions a user places: where streamlines start, must go, may not go, and end.
+//! Regions placed by the user: where streamlines start, pass, must not pass, and end.
 
 use super::{Grid, Mask, keyed};
 use glam::DVec3;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
-/// What a region does to streamlines.
+/// The effect of a region on streamlines.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Hash, Serialize, Deserialize)]
 pub enum Role {
     /// Streamlines start here.
     Seed,
-    /// Streamlines are kept if they reach any target, and are cut there.
+    /// Streamlines are kept if they reach any target, and are cut at its surface.
     Target,
     /// Streamlines are kept only if they pass through every include region.
     Include,
     /// Streamlines that touch it are dropped.
     Exclude,
-    /// Streamlines end on entering it.
+    /// Streamlines end where they enter it.
     Terminate,
-    /// Streamlines may only run inside.
+    /// Streamlines must stay inside.
     Mask,
-    /// Takes no part: it is seen, measured and exported, as hundreds of a label map may be.
+    /// No effect: it is displayed, measured and exported, as hundreds of regions from a label map may be.
     Region,
 }
 
@@ -85,7 +85,7 @@ pub enum Shape {
 }
 
 impl PartialEq for Shape {
-    /// Masks are one where their data are.
+    /// Masks are equal if they share their data.
     fn eq(&self, other: &Self) -> bool {
         match (self, other) {
             (Self::Mask(a), Self::Mask(b)) => a.id() == b.id(),
@@ -109,12 +109,12 @@ impl PartialEq for Shape {
 }
 
 impl Shape {
-    /// Whether two are the same place: whoever reads a session makes each of them again.
+    /// Whether two shapes are equal, even if they were created separately, as when a session is read.
     pub fn same(a: &Arc<Self>, b: &Arc<Self>) -> bool {
         Arc::ptr_eq(a, b) || a == b
     }
 
-    /// On whole micrometres: a hand is no finer, and commands stay short.
+    /// Rounded to whole micrometres: positions set by hand are no finer, and commands stay short.
     pub fn snapped(self) -> Self {
         let whole = |mm: f64| (mm * 1e3).round() / 1e3;
         let at = |point: DVec3| point.map(whole);
@@ -158,7 +158,7 @@ impl Shape {
         }
     }
 
-    /// The voxels of a grid whose centres are inside; a mask stays on its own grid.
+    /// The voxels of a grid whose centres are inside; a mask keeps its own grid.
     pub fn mask_on(&self, grid: &Arc<Grid>) -> Mask {
         if let Self::Mask(mask) = self {
             return mask.clone();
@@ -185,7 +185,7 @@ impl Shape {
         mask
     }
 
-    /// Whether its bounds, along the grid's axes, meet the grid's volume.
+    /// Whether its bounds along the grid's axes intersect the grid's volume.
     pub fn meets(&self, grid: &Grid) -> bool {
         let (low, high) = match self {
             Self::Mask(mask) => mask.bounds_inside().unwrap_or(mask.grid.bounds()),
@@ -203,14 +203,14 @@ impl Shape {
         })
     }
 
-    /// Whether a voxel of the mask has its centre inside, or the voxel that holds the shape's centre
-    /// belongs to it.
+    /// Whether a voxel of the mask has its centre inside, or the voxel that contains the shape's centre belongs to
+    /// the mask.
     pub fn touches(&self, mask: &Mask) -> bool {
         let grid = &*mask.grid;
         let inside = |v: [usize; 3]| mask.inside[grid.index(v)] != 0;
         let world = |v: [usize; 3]| grid.world(DVec3::from_array(v.map(|i| i as f64)));
         if let Self::Mask(own) = self {
-            // Most pairs lie apart.
+            // Most pairs do not overlap.
             let (Some((low, high)), Some((l, h))) = (own.bounds_inside(), mask.bounds_inside())
             else {
                 return false;
@@ -226,7 +226,7 @@ impl Shape {
         if mask.contains(self.centre()) {
             return true;
         }
-        // The voxels of the bounds' own bounds along the grid's axes.
+        // The voxels of its bounds, enclosed by bounds along the grid's axes.
         let (low, high) = self.bounds();
         let (centre, half) = (grid.voxel_at((low + high) * 0.5), (high - low) * 0.5);
         let range = |axis: usize| {
@@ -239,7 +239,7 @@ impl Shape {
         })
     }
 
-    /// Whether two shapes have a point in common; of a mask, a voxel's centre.
+    /// Whether two shapes have a point in common; for a mask, a voxel's centre.
     pub fn overlaps(&self, other: &Self) -> bool {
         match (self, other) {
             (Self::Mask(mask), shape) | (shape, Self::Mask(mask)) => shape.touches(mask),
@@ -271,7 +271,7 @@ impl Shape {
         }
     }
 
-    /// The middle of a sphere or box; of a mask, its centre of mass (the grid's centre if empty).
+    /// The centre of a sphere or box; the centre of mass of a mask (the grid's centre if it is empty).
     pub fn centre(&self) -> DVec3 {
         match self {
             Self::Sphere { centre, .. } | Self::Box { centre, .. } => *centre,
@@ -280,7 +280,7 @@ impl Shape {
     }
 }
 
-/// Names a region within a document, for as long as the document lives.
+/// Identifies a region within a document during the lifetime of the document.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug, Serialize, Deserialize)]
 pub struct RegionId(pub u64);
 

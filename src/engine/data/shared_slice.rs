@@ -1,40 +1,39 @@
-//! Many values held once: in memory, or in a file that is mapped into it.
+//! Large arrays stored once: in memory, or in a memory-mapped file.
 
 use bytemuck::Pod;
 use std::fmt;
 use std::ops::{Deref, Range};
 use std::sync::Arc;
 
-/// Bytes that stay where they are, such as those of a mapped file.
+/// Bytes with a fixed address, such as those of a mapped file.
 pub type Bytes = Arc<dyn AsRef<[u8]> + Send + Sync>;
 
 /// An immutable array whose clones share it.
 #[derive(Clone)]
-pub struct Shared<T>(Held<T>);
+pub struct Shared<T>(Storage<T>);
 
 #[derive(Clone)]
-enum Held<T> {
+enum Storage<T> {
     Owned(Arc<Vec<T>>),
-    /// A part of the bytes that begins on `T`'s alignment and holds a whole number of them.
+    /// A part of the bytes that is aligned for `T` and holds a whole number of values.
     View(Arc<(Bytes, Range<usize>)>),
 }
 
 impl<T: Pod> Shared<T> {
-    /// The values that lie in a range of bytes, in this machine's byte order; `None` where they are
-    /// not aligned, are cut, or lie outside.
+    /// The values in a range of bytes, in native byte order; `None` if they are not aligned, are cut, or lie outside.
     pub fn view(bytes: Bytes, range: Range<usize>) -> Option<Self> {
         let part = (*bytes).as_ref().get(range.clone())?;
         bytemuck::try_cast_slice::<u8, T>(part).ok()?;
-        Some(Self(Held::View(Arc::new((bytes, range)))))
+        Some(Self(Storage::View(Arc::new((bytes, range)))))
     }
 }
 
 impl<T> Shared<T> {
-    /// Whether no clone holds it as well.
+    /// Whether no clone shares it.
     pub fn is_sole(&self) -> bool {
         1 == match &self.0 {
-            Held::Owned(values) => Arc::strong_count(values),
-            Held::View(view) => Arc::strong_count(view),
+            Storage::Owned(values) => Arc::strong_count(values),
+            Storage::View(view) => Arc::strong_count(view),
         }
     }
 }
@@ -44,9 +43,9 @@ impl<T: Pod> Deref for Shared<T> {
 
     fn deref(&self) -> &[T] {
         match &self.0 {
-            Held::Owned(values) => values,
-            // `view` looked at the alignment; the bytes do not move.
-            Held::View(view) => {
+            Storage::Owned(values) => values,
+            // `view` has checked the alignment; the bytes do not move.
+            Storage::View(view) => {
                 let (bytes, range) = &**view;
                 bytemuck::cast_slice(&(**bytes).as_ref()[range.clone()])
             }
@@ -56,13 +55,13 @@ impl<T: Pod> Deref for Shared<T> {
 
 impl<T> Default for Shared<T> {
     fn default() -> Self {
-        Self(Held::Owned(Arc::default()))
+        Self(Storage::Owned(Arc::default()))
     }
 }
 
 impl<T> From<Vec<T>> for Shared<T> {
     fn from(values: Vec<T>) -> Self {
-        Self(Held::Owned(Arc::new(values)))
+        Self(Storage::Owned(Arc::new(values)))
     }
 }
 

@@ -1,6 +1,6 @@
 //! Order statistics.
 
-/// The middle value, of an even number the mean of the two in the middle; 0 of none. Reorders the values.
+/// The median, the mean of the two middle values for an even number; 0 if empty. Reorders the values.
 pub fn median(values: &mut [f32]) -> f32 {
     if values.is_empty() {
         return 0.0;
@@ -13,13 +13,14 @@ pub fn median(values: &mut [f32]) -> f32 {
     }
 }
 
-/// The middle value, of an even number the upper of the two in the middle; `None` of none. Reorders the values.
+/// The median, the upper of the two middle values for an even number; `None` if empty. Reorders the values.
 pub fn upper_median(values: &mut [f64]) -> Option<f64> {
     let middle = values.len() / 2;
     (!values.is_empty()).then(|| *values.select_nth_unstable_by(middle, f64::total_cmp).1)
 }
 
-/// The value below which a share (0 to 1) of the values lies, without interpolation; `None` of none. Sorts the values.
+/// The value below which a share (0 to 1) of the values lies, without interpolation; `None` if empty. Sorts the
+/// values.
 pub fn quantile(values: &mut [f64], share: f64) -> Option<f64> {
     values.sort_by(f64::total_cmp);
     let last = values.len().checked_sub(1)?;

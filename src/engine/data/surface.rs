@@ -1,4 +1,4 @@
-//! Closed surfaces of triangles.
+//! Closed triangle meshes.
 
 use super::{Grid, Mask, Shape};
 use glam::{DVec3, Vec3};
@@ -13,20 +13,19 @@ pub struct Surface {
     pub triangles: Vec<[u32; 3]>,
 }
 
-/// Steps of smoothing, inwards and outwards in turn (Taubin 1995, SIGGRAPH): what the first takes from
-/// a round thing the second gives back.
+/// Steps of smoothing, alternately inwards and outwards (Taubin 1995, SIGGRAPH): the second compensates the shrinkage
+/// by the first.
 const ROUNDS: usize = 20;
 const STEPS: [f32; 2] = [0.5, -0.53];
-/// How far a point may go from the middle of its cell, voxels: short of the voxels' centres.
+/// Largest distance of a point from the centre of its cell, voxels: less than the distance to voxel centres.
 const REACH: f32 = 0.45;
-/// Around a sphere's equator.
+/// Number of points around a sphere's equator.
 const MERIDIANS: usize = 96;
 
 impl Surface {
-    /// The boundary of a mask, smoothed. Surface nets (Gibson 1998, MICCAI, LNCS 1496:888): a point
-    /// in each cell of eight voxel centres that are not all in or all out, drawn to the mean of its
-    /// neighbours, but never out of its cell. So no voxel's centre changes its side, and thin parts
-    /// stay.
+    /// The boundary of a mask, smoothed. Surface nets (Gibson 1998, MICCAI, LNCS 1496:888): one point in each cell of
+    /// eight voxel centres that lie on both sides, drawn to the mean of its neighbours, but never out of its cell.
+    /// Therefore no voxel centre changes sides, and thin parts are preserved.
     pub fn of_mask(mask: &Mask) -> Self {
         let Some(net) = Net::new(mask) else {
             return Self::default();
@@ -91,7 +90,7 @@ impl Surface {
         }
     }
 
-    /// Enclosed, mm³.
+    /// Enclosed volume, mm³.
     pub fn volume_mm3(&self) -> f64 {
         let corners = |t: &[u32; 3]| t.map(|i| Vec3::from(self.points[i as usize]).as_dvec3());
         let part = |t: &[u32; 3]| {
@@ -114,7 +113,7 @@ fn halves(quad: [u32; 4], reversed: bool) -> [[u32; 3]; 2] {
 /// Points and quads in voxel coordinates.
 struct Net {
     points: Vec<Vec3>,
-    /// The middle of each point's cell.
+    /// The centre of each point's cell.
     cells: Vec<Vec3>,
     /// Counter-clockwise seen from outside, in voxel coordinates.
     quads: Vec<[u32; 4]>,
@@ -134,7 +133,7 @@ impl Net {
         if low[0] > high[0] {
             return None;
         }
-        // Voxel `c` is that at `low + c - 1`, so that all around is one of outside; cell `c` lies between
+        // Voxel `c` is at `low + c - 1`, so that the region is surrounded by outside voxels; cell `c` lies between
         // the voxels `c` and `c + 1`.
         let size: [usize; 3] = std::array::from_fn(|a| high[a] - low[a] + 2);
         let index = |c: [usize; 3]| c[0] + size[0] * (c[1] + size[1] * c[2]);
@@ -159,8 +158,8 @@ impl Net {
             }
             *number
         };
-        // Between two voxels along an axis that are not on the same side stands a quad; its corners
-        // are the points of the four cells around.
+        // Between two voxels along an axis that lie on different sides there is a quad; its corners are the points of
+        // the four surrounding cells.
         for z in 0..=size[2] {
             for y in 0..=size[1] {
                 for x in 0..=size[0] {
@@ -214,7 +213,7 @@ impl Net {
 
     fn surface(&self, grid: &Grid) -> Surface {
         let world = |p: &Vec3| grid.world(p.as_dvec3()).as_vec3().to_array();
-        // A left-handed grid turns every triangle over.
+        // A left-handed grid reverses every triangle.
         let mirrored = grid.world_from_voxel.matrix3.determinant() < 0.0;
         Surface {
             points: self.points.iter().map(world).collect(),

@@ -6,7 +6,7 @@ use bytemuck::{Pod, Zeroable};
 use glam::{DMat3, DVec3};
 use std::sync::{Arc, OnceLock};
 
-/// One voxel's tensor, 32 bytes so that one aligned load fetches all that tracking reads.
+/// One voxel's tensor, 32 bytes so that one aligned load fetches everything that tracking reads.
 #[derive(Clone, Copy, PartialEq, Debug, Default, Pod, Zeroable)]
 #[repr(C, align(32))]
 pub struct Tensor {
@@ -59,7 +59,7 @@ pub struct TensorField {
 }
 
 impl TensorField {
-    /// Panics if the number of tensors is not the grid's (a broken invariant, not data).
+    /// Panics if the number of tensors does not match the grid (a broken invariant, not data).
     pub fn new(grid: Arc<Grid>, tensors: impl Into<Arc<[Tensor]>>) -> Self {
         let tensors = tensors.into();
         assert_eq!(
@@ -75,13 +75,13 @@ impl TensorField {
         }
     }
 
-    /// Spline coefficients that a solver derives from the tensors; made by the first who asks, kept
-    /// as long as the tensors, so that a drag pays for them once.
+    /// Spline coefficients that a solver derives from the tensors; computed at the first request and kept as long as
+    /// the tensors, so that a drag computes them only once.
     pub fn spline<E>(
         &self,
         make: impl FnOnce() -> Result<Vec<[f32; 8]>, E>,
     ) -> Result<&[[f32; 8]], E> {
-        // Not under the lock: `make` may be cancelled, and may wait for threads that ask here too.
+        // Outside the lock: `make` may be cancelled, and may wait for threads that also request it.
         if self.spline.get().is_none() {
             let made = make()?;
             return Ok(self.spline.get_or_init(|| made));
@@ -93,9 +93,9 @@ impl TensorField {
         self.id
     }
 
-    /// Six volumes, as [`TensorLayout::OURS`] says.
+    /// Six volumes in the layout [`TensorLayout::OURS`].
     pub fn volume(&self) -> Volume {
-        // Where each of them stands in `Tensor::d` (xx xy xz yy yz zz).
+        // Index of each of them in `Tensor::d` (xx xy xz yy yz zz).
         const FROM: [usize; TensorLayout::VOLUMES] = [0, 3, 5, 1, 2, 4];
         let values: Vec<f32> = FROM
             .iter()
@@ -104,7 +104,7 @@ impl TensorField {
         Volume::new(self.grid.clone(), FROM.len(), VolumeKind::Scalar, values)
     }
 
-    /// The voxels that were fitted.
+    /// The fitted voxels.
     pub fn mask(&self) -> Mask {
         let inside: Vec<u8> = self
             .tensors
@@ -114,7 +114,7 @@ impl TensorField {
         Mask::new(self.grid.clone(), inside)
     }
 
-    /// The tensor of the voxel that holds a world point; `None` outside grid or mask.
+    /// The tensor of the voxel that contains a world point; `None` outside grid or mask.
     pub fn nearest(&self, world: DVec3) -> Option<Tensor> {
         let tensor = self.tensors[self.grid.index(self.grid.nearest(world)?)];
         (tensor.inside > 0.5).then_some(tensor)

@@ -1,4 +1,4 @@
-//! How the six volumes of a tensor image are to be read.
+//! The layout of the six volumes of a tensor image.
 
 use super::axis_change::world_from_fsl;
 use super::{Grid, keyed};
@@ -6,13 +6,13 @@ use glam::DMat3;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
-/// Which component each of the six volumes holds. NIfTI has one order of its own, and most programs
-/// another, which no header tells.
+/// The component stored in each of the six volumes. NIfTI defines one order, and most programs use another, which no
+/// header states.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
 pub enum TensorOrder {
     /// Upper triangle by rows: xx xy xz yy yz zz.
     Fsl,
-    /// Lower triangle by rows, as NIfTI's intent 1005: xx xy yy xz yz zz.
+    /// Lower triangle by rows, as in NIfTI's intent 1005: xx xy yy xz yz zz.
     Lower,
     /// Diagonal first: xx yy zz xy xz yz.
     Mrtrix,
@@ -21,7 +21,7 @@ pub enum TensorOrder {
 impl TensorOrder {
     pub const ALL: [Self; 3] = [Self::Fsl, Self::Lower, Self::Mrtrix];
 
-    pub fn words(self) -> &'static str {
+    pub fn components(self) -> &'static str {
         match self {
             Self::Fsl => "xx xy xz yy yz zz",
             Self::Lower => "xx xy yy xz yz zz",
@@ -29,7 +29,7 @@ impl TensorOrder {
         }
     }
 
-    /// Which volume holds xx, xy, xz, yy, yz, zz.
+    /// The volumes that hold xx, xy, xz, yy, yz, zz.
     pub fn volumes(self) -> [usize; 6] {
         match self {
             Self::Fsl => [0, 1, 2, 3, 4, 5],
@@ -38,12 +38,12 @@ impl TensorOrder {
         }
     }
 
-    /// The label; today the letters of the key.
+    /// The label; at present equal to the key.
     pub fn name(self) -> &'static str {
         self.key()
     }
 
-    /// By its key in any letters.
+    /// By its key, in upper or lower case.
     pub fn named(key: &str) -> Option<Self> {
         Self::from_key(&key.to_ascii_lowercase())
     }
@@ -55,20 +55,19 @@ keyed!(TensorOrder {
     Mrtrix = "mrtrix",
 });
 
-/// The axes that x, y and z are.
+/// The axes to which x, y and z refer.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
 pub enum TensorFrame {
-    /// Those of FSL's gradient directions: the image's, x negated where the affine has a positive
-    /// determinant.
+    /// FSL's axes of gradient directions: the image's, with x negated if the affine has a positive determinant.
     Voxel,
-    /// Right, front and up, as MRtrix and this program write them.
+    /// Right, front and up, as written by MRtrix and this program.
     World,
 }
 
 impl TensorFrame {
     pub const ALL: [Self; 2] = [Self::Voxel, Self::World];
 
-    /// To world axes.
+    /// Maps the frame to world axes.
     pub fn world_from_frame(self, grid: &Grid) -> DMat3 {
         match self {
             Self::Voxel => world_from_fsl(grid),
@@ -76,12 +75,12 @@ impl TensorFrame {
         }
     }
 
-    /// The label; today the letters of the key.
+    /// The label; at present equal to the key.
     pub fn name(self) -> &'static str {
         self.key()
     }
 
-    /// By its key in any letters.
+    /// By its key, in upper or lower case.
     pub fn named(key: &str) -> Option<Self> {
         Self::from_key(&key.to_ascii_lowercase())
     }
@@ -92,7 +91,7 @@ keyed!(TensorFrame {
     World = "world",
 });
 
-/// Right components in the wrong frame give mirrored fibres, so that both are always said.
+/// Correct components in the wrong frame give mirrored fibres, so both are always stated.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
 pub struct TensorLayout {
     pub order: TensorOrder,
@@ -103,7 +102,7 @@ impl TensorLayout {
     /// Volumes of a tensor image.
     pub const VOLUMES: usize = 6;
 
-    /// As this program writes tensors, and MRtrix.
+    /// The layout in which this program and MRtrix write tensors.
     pub const OURS: Self = Self {
         order: TensorOrder::Mrtrix,
         frame: TensorFrame::World,
@@ -114,13 +113,13 @@ impl TensorLayout {
         TensorOrder::ALL.into_iter().flat_map(frames)
     }
 
-    /// In words: `xx xy xz yy yz zz, voxel axes`.
-    pub fn words(self) -> String {
-        format!("{}, {} axes", self.order.words(), self.frame.name())
+    /// The text `xx xy xz yy yz zz, voxel axes`.
+    pub fn description(self) -> String {
+        format!("{}, {} axes", self.order.components(), self.frame.name())
     }
 }
 
-/// As options of a command: ` --tensor-order fsl --tensor-frame voxel`.
+/// Prints command options: ` --tensor-order fsl --tensor-frame voxel`.
 impl fmt::Display for TensorLayout {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (order, frame) = (self.order.key(), self.frame.key());

@@ -8,32 +8,32 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::{Arc, OnceLock};
 
-/// The per-streamline value that every program can work out from the points, mm.
+/// The name of the streamline value that every program can compute from the points, mm.
 pub const LENGTH: &str = "length";
 
-/// Many streamlines: all points in one array, cut by `offsets`. Order and index are never changed,
-/// so that weights and per-streamline values still match.
+/// Many streamlines: all points in one array, divided by `offsets`. Order and index never change, so that weights and
+/// per-streamline values still match.
 #[derive(Clone, Debug)]
 pub struct Tractogram {
     id: DataId,
     /// World RAS+ mm.
     pub points: Shared<[f32; 3]>,
-    /// Streamline `i` owns `points[offsets[i]..offsets[i + 1]]`; one more entry than streamlines.
+    /// Streamline `i` owns `points[offsets[i]..offsets[i + 1]]`; has one more entry than there are streamlines.
     pub offsets: Arc<[u64]>,
-    /// Values per streamline (dps), each as long as there are streamlines.
+    /// Values per streamline (dps), one for each streamline.
     pub per_streamline: BTreeMap<String, Arc<[f32]>>,
-    /// What whole numbers among those values stand for, from 0 on, by the values' name.
+    /// Meanings of the integers 0, 1, … in some of those values, by the values' name.
     pub codes: Arc<BTreeMap<String, Arc<[String]>>>,
-    /// Values per point (dpv), each as long as `points`.
+    /// Values per point (dpv), one for each point.
     pub per_point: BTreeMap<String, Arc<[f32]>>,
-    /// Streamlines that belong together, by index; a streamline may be in several or in none.
+    /// Streamlines that belong together, by index; a streamline may be in any number of groups.
     pub groups: BTreeMap<String, Arc<[u32]>>,
-    /// Values of a group (dpg), by the group's name and their own.
+    /// Values of a group (dpg), by the names of the group and of the value.
     pub per_group: BTreeMap<String, BTreeMap<String, Arc<[f32]>>>,
-    /// Of the image that the streamlines are from, where a file says it.
+    /// The grid of the image to which the streamlines belong, if a file states it.
     pub grid: Option<Arc<Grid>>,
-    /// A TCK's own name for these streamlines, which files of their values repeat; those that were moved or
-    /// chosen are others.
+    /// A TCK's own name for these streamlines, which files of their values repeat; moved or selected streamlines have
+    /// none.
     pub timestamp: Option<Arc<str>>,
     bounds: Arc<OnceLock<Option<(DVec3, DVec3)>>>,
     pieces: Arc<OnceLock<BoundingChunks>>,
@@ -41,7 +41,7 @@ pub struct Tractogram {
 }
 
 impl Tractogram {
-    /// Panics if the offsets do not cut the points (a broken invariant, not data).
+    /// Panics if the offsets do not divide the points (a broken invariant, not data).
     pub fn new(points: impl Into<Shared<[f32; 3]>>, offsets: impl Into<Arc<[u64]>>) -> Self {
         let (points, offsets) = (points.into(), offsets.into());
         assert!(offsets.first() == Some(&0), "offsets start at 0");
@@ -83,18 +83,19 @@ impl Tractogram {
         self
     }
 
-    /// Says what the numbers 0, 1, … of some values per streamline stand for.
+    /// Sets the meanings of the numbers 0, 1, … in some values per streamline.
     pub fn with_codes(mut self, name: &str, text: impl Into<Arc<[String]>>) -> Self {
         Arc::make_mut(&mut self.codes).insert(name.to_owned(), text.into());
         self
     }
 
-    /// The key to the values per streamline that are numbers for something: `stop_end: 0 = Reached
-    /// target, 1 = …`, one line each.
+    /// The key to coded values per streamline: `stop_end: 0 = Reached target, 1 = …`, one line each.
     pub fn key(&self) -> Vec<String> {
         let known = self.codes.iter();
         let known = known.filter(|(name, _)| self.per_streamline.contains_key(*name));
-        known.map(|(name, words)| key_line(name, words)).collect()
+        known
+            .map(|(name, meanings)| key_line(name, meanings))
+            .collect()
     }
 
     /// Adds values per point. Panics if their number is wrong.
@@ -126,14 +127,14 @@ impl Tractogram {
         self
     }
 
-    /// Says which image's grid the streamlines are from.
+    /// Sets the image grid to which the streamlines belong.
     pub fn with_grid(mut self, grid: impl Into<Arc<Grid>>) -> Self {
         self.grid = Some(grid.into());
         self
     }
 
-    /// The same streamlines elsewhere, with the grid that they name; lengths that were known are those
-    /// of the moved points.
+    /// The same streamlines after a transform, with the grid that they name; known lengths are recomputed from the
+    /// moved points.
     pub fn moved(&self, by: glam::DAffine3) -> Self {
         let point = |p: &[f32; 3]| {
             let world = DVec3::from_array(p.map(f64::from));
@@ -156,8 +157,7 @@ impl Tractogram {
         moved
     }
 
-    /// The same streamlines under a name of their own, for values that are others now: what is known by
-    /// the old name is of the old values.
+    /// The same streamlines with a new id, for changed values: cached results of the old id apply to the old values.
     pub fn renewed(self) -> Self {
         Self {
             id: DataId::fresh(),
@@ -165,7 +165,7 @@ impl Tractogram {
         }
     }
 
-    /// Whether the points are the very same, whatever else is known of them.
+    /// Whether the points are shared, whatever the values are.
     pub fn same_lines(&self, other: &Self) -> bool {
         std::ptr::eq(&*self.points, &*other.points) && Arc::ptr_eq(&self.offsets, &other.offsets)
     }
@@ -174,8 +174,8 @@ impl Tractogram {
         self.id
     }
 
-    /// World axis-aligned bounds of the finite points, mm; `None` where there is none. Looked for
-    /// once, shared by all clones.
+    /// World axis-aligned bounds of the finite points, mm; `None` if there are none. Computed once, shared by all
+    /// clones.
     pub fn bounds(&self) -> Option<(DVec3, DVec3)> {
         *self.bounds.get_or_init(|| {
             let finite = self.points.iter().map(|p| Vec3::from(*p));
@@ -188,8 +188,8 @@ impl Tractogram {
         })
     }
 
-    /// The lowest and the highest of its finite lengths, mm; `None` where none is known. Looked for once,
-    /// shared by all clones.
+    /// The smallest and the largest of its finite lengths, mm; `None` if no length is known. Computed once, shared by
+    /// all clones.
     pub fn length_range(&self) -> Option<(f32, f32)> {
         let lengths = self.per_streamline.get(LENGTH)?;
         *self.lengths.get_or_init(|| {
@@ -201,12 +201,12 @@ impl Tractogram {
         })
     }
 
-    /// Boxes around its pieces. Made once, shared by all clones.
+    /// Boxes around its pieces. Computed once, shared by all clones.
     pub fn pieces(&self) -> &BoundingChunks {
         self.pieces_by(|| BoundingChunks::new(&self.points, &self.offsets))
     }
 
-    /// The same, made by whoever has more threads: where they are known they stay.
+    /// The same, computed by a caller with more threads unless they are already known.
     pub fn pieces_by(&self, make: impl FnOnce() -> BoundingChunks) -> &BoundingChunks {
         self.pieces.get_or_init(make)
     }
@@ -228,8 +228,7 @@ impl Tractogram {
         (0..self.len()).map(|i| self.streamline(i))
     }
 
-    /// The streamlines whose mark is set, with their values, in the same order. Panics if there is
-    /// not one mark per streamline.
+    /// The marked streamlines with their values, in the same order. Panics if there is not one mark per streamline.
     pub fn filtered(&self, marks: &[bool]) -> Self {
         assert_eq!(marks.len(), self.len(), "one mark per streamline");
         let chosen = || (0..self.len()).filter(|&i| marks[i]);
@@ -266,7 +265,7 @@ impl Tractogram {
         Self::new(self.points.clone(), self.offsets.clone())
     }
 
-    /// Names of what is known of each streamline: its length, values per streamline, and those per point.
+    /// Names of the values of each streamline: its length, values per streamline, and values per point.
     pub fn value_names(&self) -> Vec<&str> {
         let own = self.per_streamline.keys().chain(self.per_point.keys());
         let mut names = vec![LENGTH];
@@ -284,15 +283,15 @@ impl Tractogram {
     }
 }
 
-/// Sum of the distances between points that follow each other, mm. A sum in single precision of millions of
-/// them is off by a hundredth.
+/// Sum of the distances between consecutive points, mm. A sum of millions of them in single precision would have an
+/// error of one percent.
 pub fn length_mm(points: &[[f32; 3]]) -> f64 {
     let at = |p: [f32; 3]| Vec3::from(p).as_dvec3();
     let lengths = points.windows(2).map(|w| at(w[0]).distance(at(w[1])));
     lengths.sum()
 }
 
-/// The points of marked streamlines: of those that follow each other, one range.
+/// The point ranges of marked streamlines, with adjacent ones joined.
 fn runs(marks: &[bool], offsets: &[u64]) -> Vec<Range<usize>> {
     let mut runs: Vec<Range<usize>> = Vec::new();
     for (ends, _) in offsets.windows(2).zip(marks).filter(|(_, mark)| **mark) {
@@ -305,7 +304,7 @@ fn runs(marks: &[bool], offsets: &[u64]) -> Vec<Range<usize>> {
     runs
 }
 
-/// Values of some points, in just the room that they need.
+/// Values of some points, in exactly the memory they need.
 fn gathered<T: Copy>(values: &[T], runs: &[Range<usize>]) -> Vec<T> {
     let mut some = Vec::with_capacity(runs.iter().map(Range::len).sum());
     for run in runs {
@@ -321,14 +320,14 @@ pub fn key_line(name: &str, text: &[String]) -> String {
     format!("{name}: {}", pairs.join(", "))
 }
 
-/// Values of one name: one column, or several where the names are `name[0]`, `name[1]` and so on,
-/// which is how a value of several numbers is kept.
+/// Values with one name: one column, or several columns named `name[0]`, `name[1]` and so on, which is how a value of
+/// several numbers is stored.
 pub struct Columns<'a> {
     pub name: &'a str,
     pub columns: Vec<&'a Arc<[f32]>>,
 }
 
-/// Brings the columns of each value together, in the order of the names.
+/// Groups the columns of each value, in the order of their names.
 pub fn columns(values: &BTreeMap<String, Arc<[f32]>>) -> Vec<Columns<'_>> {
     let all_of = |stem: &str| -> Option<Vec<&Arc<[f32]>>> {
         let numbered = (0..).map_while(|i| values.get(&format!("{stem}[{i}]")));
@@ -346,7 +345,7 @@ pub fn columns(values: &BTreeMap<String, Arc<[f32]>>) -> Vec<Columns<'_>> {
                 name: stem,
                 columns,
             }),
-            // Came with the first.
+            // Added with the first column.
             Some(_) => {}
             None => found.push(Columns {
                 name,

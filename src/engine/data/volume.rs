@@ -15,7 +15,7 @@ pub enum VolumeKind {
 
 /// An image on a grid: `frames` volumes of `grid.voxel_count()` values, frame slowest.
 ///
-/// NaN and infinities of a file are kept; whoever computes with them decides.
+/// NaN and infinities of a file are preserved; computations decide how to treat them.
 #[derive(Clone, Debug)]
 pub struct Volume {
     id: DataId,
@@ -24,25 +24,25 @@ pub struct Volume {
     pub kind: VolumeKind,
     /// `values[frame * voxel_count + grid.index(voxel)]`, after the file's slope and intercept.
     pub values: Arc<[f32]>,
-    /// Counts of which some are too large for a float32, one for each value, which is then rounded.
+    /// Counts if some are too large for float32, one for each value, which is then rounded.
     counts: Option<Arc<[u32]>>,
-    /// Of a label map.
+    /// Set for a label map.
     pub labels: Option<Arc<Labels>>,
-    /// Of a tensor image.
+    /// Set for a tensor image.
     pub tensors: Option<TensorLayout>,
     device: Option<DeviceCopy>,
-    /// Colours of a label map's voxels, drawn instead of its values; 0 is transparent.
+    /// Colours of a label map's voxels, displayed instead of its values; 0 is transparent.
     texels: Option<Arc<[[u8; 4]]>>,
     painted: Arc<OnceLock<Volume>>,
     percentiles: Arc<Mutex<Vec<Percentiles>>>,
-    /// The part of one frame that shows something.
+    /// The block of one frame with visible content.
     content: Arc<Mutex<Option<(usize, Block)>>>,
 }
 
 /// First and last voxel on every axis.
 pub type Block = [[usize; 3]; 2];
 
-/// Percentiles that were asked for once.
+/// Percentiles computed before.
 #[derive(Clone, Copy, Debug)]
 struct Percentiles {
     frame: usize,
@@ -81,7 +81,7 @@ impl Volume {
         }
     }
 
-    /// One frame of counts: a float32 holds every one up to 2²⁴.
+    /// One frame of counts: float32 represents all up to 2²⁴.
     pub fn of_counts(grid: Arc<Grid>, counts: Vec<u32>) -> Self {
         let values: Vec<f32> = counts.iter().map(|&n| n as f32).collect();
         let rounded = counts
@@ -94,12 +94,12 @@ impl Volume {
         }
     }
 
-    /// The counts that the values round; `None` where the values are as exact.
+    /// The counts whose rounded values are stored; `None` if the values are exact.
     pub fn counts(&self) -> Option<&[u32]> {
         self.counts.as_deref()
     }
 
-    /// The same values as those of tensors, or of none: another image to whoever asks what is of it.
+    /// The same values as tensors, or as no tensors, with a new id.
     pub fn with_tensors(&self, tensors: Option<TensorLayout>) -> Self {
         Self {
             id: DataId::fresh(),
@@ -108,7 +108,7 @@ impl Volume {
         }
     }
 
-    /// The same values elsewhere. Panics if the grid has another shape (a broken invariant, not data).
+    /// The same values on another grid. Panics if the grid has another shape (a broken invariant, not data).
     pub fn on_grid(&self, grid: Arc<Grid>) -> Self {
         assert_eq!(self.grid.shape, grid.shape, "a moved grid has its shape");
         let painted = self.painted.get().map(|p| p.on_grid(grid.clone()));
@@ -120,7 +120,7 @@ impl Volume {
         }
     }
 
-    /// Says what the numbers stand for.
+    /// Sets the meanings of the numbers.
     pub fn with_labels(self, labels: Arc<Labels>) -> Self {
         Self {
             labels: Some(labels),
@@ -129,8 +129,8 @@ impl Volume {
         }
     }
 
-    /// What is drawn: of a label map its colours (made once, shared by all clones), else the image itself.
-    /// Takes long for a label map that a worker did not open.
+    /// The displayed image: the colours of a label map (created once, shared by all clones), otherwise the image
+    /// itself. Takes long for a label map that was not opened by a worker.
     pub fn picture(&self) -> &Self {
         let Some(labels) = &self.labels else {
             return self;
@@ -167,7 +167,7 @@ impl Volume {
         Self::new(grid, 1, VolumeKind::Scalar, values)
     }
 
-    /// The same values, the first frame of which lie on a graphics card as well.
+    /// The same values, with a copy of the first frame on a graphics card.
     pub fn with_device_copy(self, copy: DeviceCopy) -> Self {
         Self {
             device: Some(copy),
@@ -189,7 +189,7 @@ impl Volume {
         &self.values[frame * n..(frame + 1) * n]
     }
 
-    /// Value of the voxel that holds a world point; `None` outside.
+    /// Value of the voxel that contains a world point; `None` outside.
     pub fn nearest(&self, frame: usize, world: DVec3) -> Option<f32> {
         let voxel = self.grid.nearest(world)?;
         self.frame(frame).get(self.grid.index(voxel)).copied()
@@ -204,10 +204,10 @@ impl Volume {
         if lo <= hi { (lo, hi) } else { (0.0, 1.0) }
     }
 
-    /// The values below which a share `low` and a share `high` of the finite, non-zero voxels of a
-    /// frame lie, to 1/256 of their distance. The default display window is `(0.01, 0.99)`.
+    /// The values below which a share `low` and a share `high` of the finite, non-zero voxels of a frame lie, to
+    /// 1/256 of their distance. The default display window is `(0.01, 0.99)`.
     ///
-    /// Looked for once, shared by all clones.
+    /// Computed once, shared by all clones.
     pub fn percentiles(&self, frame: usize, low: f64, high: f64) -> (f32, f32) {
         let memory = || {
             self.percentiles
@@ -227,9 +227,9 @@ impl Volume {
         values
     }
 
-    /// First and last voxel, on every axis, of the block outside of which a frame is background.
+    /// First and last voxel, along each axis, of the block outside of which a frame is background.
     ///
-    /// Looked for once, shared by all clones.
+    /// Computed once, shared by all clones.
     pub fn content(&self, frame: usize) -> Block {
         let memory = || self.content.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some((_, block)) = memory().filter(|(of, _)| *of == frame) {
@@ -240,16 +240,16 @@ impl Volume {
         block
     }
 
-    /// Looks for the percentiles that the first display asks for: a worker's task.
-    pub fn usual_windows(&self) {
-        self.usual_windows_in_steps(|| {});
+    /// Computes the percentiles of the initial display in advance, on a worker.
+    pub fn precompute_windows(&self) {
+        self.precompute_windows_in_steps(|| {});
     }
 
-    /// The number of steps of [`Volume::usual_windows_in_steps`].
-    pub const USUAL_STEPS: u64 = 3;
+    /// Number of steps in [`Volume::precompute_windows_in_steps`].
+    pub const PRECOMPUTE_STEPS: u64 = 3;
 
-    /// Computes the same windows as [`Volume::usual_windows`] and calls `done` after each step.
-    pub fn usual_windows_in_steps(&self, done: impl Fn()) {
+    /// Computes the same windows as [`Volume::precompute_windows`] and calls `done` after each step.
+    pub fn precompute_windows_in_steps(&self, done: impl Fn()) {
         for high in [0.99, 0.998] {
             self.percentiles(0, 0.01, high);
             done();
@@ -258,14 +258,14 @@ impl Volume {
         done();
     }
 
-    /// From a histogram of 4096 bins, made anew between the two values as long as they lie in a few
-    /// bins of it: a single voxel of any size must not move them.
+    /// From a histogram of 4096 bins, repeated between the two values while they lie in a few of its bins: a single
+    /// voxel of any magnitude must not move them.
     fn look_for_percentiles(&self, frame: usize, low: f64, high: f64) -> (f32, f32) {
         const BINS: usize = 4096;
         const FEW: f64 = 256.0;
-        // Finer bins than single precision can tell apart (all values are the same).
+        // Finer bins than single precision can resolve (all values are equal).
         const ROUNDING: f64 = 1e-7;
-        // Each narrows the range at least 15-fold.
+        // Each pass narrows the range at least 15-fold.
         const PASSES: usize = 30;
         let (least, most) = self.range(frame);
         let (mut lo, mut hi) = (f64::from(least), f64::from(most));
@@ -278,7 +278,7 @@ impl Volume {
                 if v < lo {
                     below += 1;
                 } else if v <= hi {
-                    // NaN where the width is 0: bin 0.
+                    // NaN if the width is 0: bin 0.
                     counts[(((v - lo) / width) as usize).min(BINS - 1)] += 1;
                 }
             }

@@ -1,5 +1,5 @@
-//! Fits tensors to a made-up scan and follows streamlines along the corticospinal tract:
-//! `cargo run --release --example fit_and_track`.
+//! Fits tensors to a synthetic scan and follows streamlines along the corticospinal tract: `cargo run --release
+//! --example fit_and_track`.
 
 use arcuate_engine::compute::{Backend, BackendChoice, Control};
 use arcuate_engine::data::region::RegionId;

@@ -1,11 +1,11 @@
-//! The cheapest path between two spheres, and what it costs, in the tensors of a made-up head:
-//! `cargo run --release --example pathway_between_spheres`.
+//! The minimal path between two spheres and its cost, in the tensors of a synthetic head: `cargo run --release
+//! --example pathway_between_spheres`.
 
 use arcuate_engine::compute::{Backend, BackendChoice, Control};
 use arcuate_engine::data::region::RegionId;
 use arcuate_engine::data::{Region, Shape};
 use arcuate_engine::phantom::{Head, Placement, scan_grid, scan_options, suggestions};
-use arcuate_engine::solvers::eikonal::{self, Prepared, Source, solve};
+use arcuate_engine::solvers::eikonal::{self, CostSource, Prepared, solve};
 use arcuate_engine::solvers::metric::Metric;
 use arcuate_engine::solvers::pathway::{self, Pathway};
 use arcuate_engine::solvers::tensor_fit::{self, fit};
@@ -38,7 +38,7 @@ fn main() -> Result<(), Box<dyn Error>> {
             visible: true,
             label_number: None,
         };
-        Source::region(&metric, &region).map(Arc::new)
+        CostSource::region(&metric, &region).map(Arc::new)
     };
     let bundle = suggestions(&head).into_iter().next().ok_or("no bundle")?;
     let sources = [
@@ -60,7 +60,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     println!(
         "{}: cost {:.1} along {:.1} mm",
         bundle.bundle,
-        pathway.least,
+        pathway.min_cost,
         path.total_mm()
     );
     println!("{inside} voxels lie on paths that cost little more");

@@ -1,5 +1,5 @@
-//! A level set grows from a sphere into the lateral ventricles of a made-up head:
-//! `cargo run --release --example segment_phantom`.
+//! A level set grows from a sphere into the lateral ventricles of a synthetic head: `cargo run --release --example
+//! segment_phantom`.
 
 use arcuate_engine::compute::{Backend, BackendChoice, Control};
 use arcuate_engine::data::Shape;
@@ -23,7 +23,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         seed: 1,
     });
 
-    // Sample a ball of 2 mm, and start from a sphere of 3 mm in its middle.
+    // Sample a ball of 2 mm, and start from a sphere of 3 mm at its centre.
     let centre = head.world(DVec3::new(-7.5, 8.0, 16.0));
     let ball = Shape::Sphere {
         centre,

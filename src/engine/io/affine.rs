@@ -1,11 +1,11 @@
-//! Affines that move one image to another: FSL's FLIRT matrices and ITK's transform files.
+//! Affines that map one image to another: FSL's FLIRT matrices and ITK's transform files.
 //!
-//! *FLIRT* (`.mat`, four rows of four numbers) takes FSL coordinates of the moving image to those of the
-//! fixed one: voxel indices times edge lengths, the first axis counted from the other end where the
-//! image's affine has a positive determinant. It says nothing without the grids of both images.
+//! *FLIRT* (`.mat`, four rows of four numbers) maps FSL coordinates of the moving image to those of the fixed one:
+//! voxel indices times edge lengths, with the first axis counted from the other end if the image's affine has a
+//! positive determinant. It is meaningless without the grids of both images.
 //!
-//! *ITK* (text `.txt`, `.tfm`; ANTs' MATLAB 4 `.mat`) takes points of the *fixed* image to the moving one,
-//! in LPS mm: y = A (x − c) + c + t. So the moving image is moved by its inverse.
+//! *ITK* (text `.txt`, `.tfm`; ANTs' MATLAB 4 `.mat`) maps points of the *fixed* image to the moving one, in LPS mm:
+//! y = A (x − c) + c + t. The moving image is therefore moved by its inverse.
 
 use super::source::plain_file;
 use super::{Error, atomic};
@@ -14,17 +14,17 @@ use glam::{DAffine3, DMat3, DVec3};
 use std::fmt::Write as _;
 use std::path::Path;
 
-/// From a file: what it takes where.
+/// An affine from a file, with its source and target coordinates.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub enum Affine {
-    /// Moving to fixed, world RAS mm.
+    /// From moving to fixed, world RAS mm.
     World(DAffine3),
-    /// Moving to fixed, each in its FSL coordinates.
+    /// From moving to fixed, each in its own FSL coordinates.
     Flirt(DAffine3),
 }
 
-/// Larger files are something else.
-const MOST_BYTES: u64 = 1 << 20;
+/// Larger files are not affines.
+const MAX_BYTES: u64 = 1 << 20;
 
 const EXPECTED: &str = "a FLIRT matrix of 4 rows of 4 numbers or an affine of ITK or ANTs";
 
@@ -34,7 +34,7 @@ pub fn read(path: &Path) -> Result<Affine, Error> {
         return Ok(affine);
     }
     let text = std::str::from_utf8(&bytes)
-        .map_err(|_| Error::malformed(path, "bytes that are no text", EXPECTED))?;
+        .map_err(|_| Error::malformed(path, "bytes that are not text", EXPECTED))?;
     if text.trim_start().starts_with("#Insight") {
         return itk(path, text);
     }
@@ -42,14 +42,14 @@ pub fn read(path: &Path) -> Result<Affine, Error> {
 }
 
 fn small(path: &Path) -> Result<Vec<u8>, Error> {
-    if plain_file(path, EXPECTED)?.len() > MOST_BYTES {
+    if plain_file(path, EXPECTED)?.len() > MAX_BYTES {
         return Err(Error::malformed(path, "more than 1 MB", EXPECTED));
     }
     super::disk::read(path).map_err(|e| Error::reading(path, &e))
 }
 
-/// One that has an inverse and no number that is none.
-fn sound(path: &Path, affine: DAffine3) -> Result<DAffine3, Error> {
+/// Returns the affine if it is finite and invertible.
+fn checked(path: &Path, affine: DAffine3) -> Result<DAffine3, Error> {
     let m = affine.matrix3;
     let size = m.x_axis.length() * m.y_axis.length() * m.z_axis.length();
     if affine.is_finite() && m.determinant().abs() > 1e-9 * size {
@@ -62,7 +62,7 @@ fn sound(path: &Path, affine: DAffine3) -> Result<DAffine3, Error> {
     ))
 }
 
-/// Rows of three factors and a shift.
+/// The affine with these rows of three factors and a translation.
 fn of_rows(rows: [[f64; 4]; 3]) -> DAffine3 {
     let column = |c: usize| DVec3::new(rows[0][c], rows[1][c], rows[2][c]);
     DAffine3::from_mat3_translation(DMat3::from_cols(column(0), column(1), column(2)), column(3))
@@ -87,7 +87,7 @@ fn flirt(path: &Path, text: &str) -> Result<Affine, Error> {
     }
     let row = |i: usize| [rows[i][0], rows[i][1], rows[i][2], rows[i][3]];
     let affine = of_rows([row(0), row(1), row(2)]);
-    Ok(Affine::Flirt(sound(path, affine)?))
+    Ok(Affine::Flirt(checked(path, affine)?))
 }
 
 fn itk(path: &Path, text: &str) -> Result<Affine, Error> {
@@ -113,7 +113,7 @@ fn itk(path: &Path, text: &str) -> Result<Affine, Error> {
     itk_affine(path, kind, &parameters, &centre)
 }
 
-/// The affine of numbers in the order that ITK writes them.
+/// The affine from numbers in ITK's order.
 fn itk_affine(path: &Path, kind: &str, p: &[f64], centre: &[f64]) -> Result<Affine, Error> {
     let name = kind.split('_').next().unwrap_or_default();
     let c = match centre {
@@ -134,7 +134,7 @@ fn itk_affine(path: &Path, kind: &str, p: &[f64], centre: &[f64]) -> Result<Affi
                 DVec3::new(*x, *y, *z),
             )
         }
-        // Angles about x, y and z; ITK turns about y first, then x, then z.
+        // Angles about x, y and z; ITK rotates about y first, then x, then z.
         ("Euler3DTransform", [a, b, c, x, y, z]) => (
             DMat3::from_rotation_z(*c) * DMat3::from_rotation_x(*a) * DMat3::from_rotation_y(*b),
             DVec3::new(*x, *y, *z),
@@ -148,7 +148,7 @@ fn itk_affine(path: &Path, kind: &str, p: &[f64], centre: &[f64]) -> Result<Affi
     };
     let moving_from_fixed = DAffine3::from_mat3_translation(matrix, c + shift - matrix * c);
     let lps = lps();
-    let moving_from_fixed = lps * sound(path, moving_from_fixed)? * lps;
+    let moving_from_fixed = lps * checked(path, moving_from_fixed)? * lps;
     Ok(Affine::World(moving_from_fixed.inverse()))
 }
 
@@ -157,8 +157,7 @@ fn lps() -> DAffine3 {
     DAffine3::from_scale(DVec3::new(-1.0, -1.0, 1.0))
 }
 
-/// A MATLAB 4 file as ANTs writes it: a column named like the transform, and `fixed`; `None` for
-/// another file.
+/// A MATLAB 4 file as written by ANTs: a column named like the transform, and `fixed`; `None` for any other file.
 fn matlab(path: &Path, bytes: &[u8]) -> Result<Option<Affine>, Error> {
     let mut rest = bytes;
     let mut columns: Vec<(String, Vec<f64>)> = Vec::new();
@@ -222,12 +221,12 @@ pub fn fsl_from_voxel(grid: &Grid) -> DAffine3 {
 }
 
 impl Affine {
-    /// Whether the fixed image's grid has to be known.
+    /// Whether the fixed image's grid is needed.
     pub fn needs_fixed(&self) -> bool {
         matches!(self, Self::Flirt(_))
     }
 
-    /// Moving to fixed in world RAS mm; `None` where a grid that it needs is not given.
+    /// From moving to fixed in world RAS mm; `None` if a required grid is missing.
     pub fn in_world(&self, moving: Option<&Grid>, fixed: Option<&Grid>) -> Option<DAffine3> {
         match self {
             Self::World(affine) => Some(*affine),
@@ -241,7 +240,7 @@ impl Affine {
     }
 }
 
-/// Writes a move from moving to fixed as ITK's text.
+/// Writes a transform from moving to fixed as ITK text.
 pub fn save_itk(path: &Path, moved: DAffine3) -> Result<(), Error> {
     let lps = lps();
     let affine = lps * moved.inverse() * lps;
@@ -257,7 +256,7 @@ pub fn save_itk(path: &Path, moved: DAffine3) -> Result<(), Error> {
     atomic::write_text(path, &text)
 }
 
-/// Writes it as FLIRT's matrix between two grids.
+/// Writes it as a FLIRT matrix between two grids.
 pub fn save_flirt(path: &Path, moved: DAffine3, moving: &Grid, fixed: &Grid) -> Result<(), Error> {
     let to = fsl_from_voxel(fixed) * fixed.voxel_from_world;
     let from = moving.world_from_voxel * fsl_from_voxel(moving).inverse();

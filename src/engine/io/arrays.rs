@@ -1,11 +1,11 @@
-//! Bare numbers in the order of memory, as other programs hand them to a benchmark.
+//! Plain numbers in memory order, which other programs pass to benchmarks.
 
 use super::{Error, atomic, disk};
 use bytemuck::{NoUninit, Pod};
 use std::io::Write as _;
 use std::path::Path;
 
-/// A whole file of them, in this machine's byte order.
+/// Reads a whole file of numbers in native byte order.
 pub fn read<T: Pod>(path: &Path) -> Result<Vec<T>, Error> {
     let bytes = disk::read(path).map_err(|e| Error::reading(path, &e))?;
     if bytes.len() % size_of::<T>() != 0 {

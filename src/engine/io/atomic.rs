@@ -1,7 +1,7 @@
-//! How every file is written: to a temporary name in the same folder, flushed to the disk, read
-//! back and compared, and only then renamed. So the name holds either the old file or the whole
-//! new one, whatever fails and whenever. A name that something took meanwhile is left to it, unless the
-//! user lets files be replaced.
+//! The way every file is written: under a temporary name in the same folder, flushed to the disk, read back and
+//! compared, and only then renamed. The name therefore holds either the old file or the complete new one, whatever
+//! fails and whenever. If another program takes the name meanwhile, its file is kept, unless the user permits
+//! replacement.
 
 mod folder;
 mod temporary;
@@ -9,7 +9,7 @@ mod together;
 
 pub use folder::{check_new_folder, write_folder_verified};
 pub use temporary::{Scratch, keep_private};
-pub use together::{before, previous_name, put_together, says_before};
+pub use together::{before, previous_files_note, previous_name, rename_together};
 
 use super::checksum::{self, Summed};
 use super::{Error, disk, ending};
@@ -21,14 +21,13 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use temporary::{Temporary, folder_of};
 
-/// Links that lead to each other are followed this far, as the system does.
-const MOST_LINKS: usize = 40;
+/// Largest number of links followed in a chain, as in the system.
+const MAX_LINKS: usize = 40;
 
-/// Whether files that exist stay: what a command does without `--force`. Who saves in the window was asked
-/// before.
+/// Whether existing files are kept, as a command without `--force` does. In the window, the user is asked beforehand.
 static KEEPS: AtomicBool = AtomicBool::new(false);
 
-/// From now on a name that something has is refused at the last step, however late it appeared.
+/// From now on existing names are refused at the last step, however late they appeared.
 pub fn keep_what_exists(keeps: bool) {
     KEEPS.store(keeps, Ordering::Relaxed);
 }
@@ -36,7 +35,7 @@ pub fn keep_what_exists(keeps: bool) {
 /// Paths of the files that this process has written; `None` until [`record_written_files`].
 static WRITTEN: Mutex<Option<Vec<PathBuf>>> = Mutex::new(None);
 
-/// Starts the record of written files, so that a command that fails can name those that it wrote before.
+/// Starts the record of written files, so that a failing command can name the files it has already written.
 pub fn record_written_files() {
     *record() = Some(Vec::new());
 }
@@ -62,22 +61,23 @@ fn replaces() -> bool {
     !KEEPS.load(Ordering::Relaxed)
 }
 
-/// A file that is whole, and was read back, under a temporary name; without its own it goes with this.
+/// A complete file, already read back, under a temporary name; removed when dropped unless it has received its final
+/// name.
 pub struct Ready {
     temporary: Temporary,
     target: PathBuf,
-    /// The path as it was asked for.
+    /// The requested path.
     path: PathBuf,
     replaces: bool,
 }
 
 impl Ready {
-    /// Where it is until then.
+    /// The temporary path.
     pub fn file(&self) -> &Path {
         &self.temporary.path
     }
 
-    /// The same; a file that has its name by then stays and is an error.
+    /// Makes it an error if the name is taken by then.
     pub fn keeping_what_exists(self) -> Self {
         Self {
             replaces: false,
@@ -85,8 +85,8 @@ impl Ready {
         }
     }
 
-    /// Gives it its name.
-    pub fn put(self) -> Result<(), Error> {
+    /// Renames it to its final name.
+    pub fn rename_into_place(self) -> Result<(), Error> {
         let _whole = ending::undivided();
         let path = self.path.clone();
         self.put_undivided().map(|()| was_written(path))
@@ -111,19 +111,19 @@ impl Ready {
 
 /// Writes a file.
 ///
-/// `write` fills it; an `std::io::Error` becomes a sentence about `path`. `verify` receives the
-/// temporary file, complete and flushed, and says in words what differs, or that it was cancelled. On any
-/// error the temporary file is removed and a file that was there before is untouched.
-pub fn write_verified<E: Into<Unlike>>(
+/// `write` fills it; an `std::io::Error` becomes a sentence about `path`. `verify` receives the temporary file,
+/// complete and flushed, and returns a description of any difference, or that it was cancelled. On any error the
+/// temporary file is removed and an existing file is untouched.
+pub fn write_verified<E: Into<VerifyFailure>>(
     path: &Path,
     write: impl FnOnce(&mut BufWriter<disk::File>) -> Result<(), Stop>,
     verify: impl FnOnce(&Path) -> Result<(), E>,
 ) -> Result<(), Error> {
-    prepare(path, write, verify)?.put()
+    prepare(path, write, verify)?.rename_into_place()
 }
 
-/// Does all of that but the last step.
-pub fn prepare<E: Into<Unlike>>(
+/// Does everything except the last step.
+pub fn prepare<E: Into<VerifyFailure>>(
     path: &Path,
     write: impl FnOnce(&mut BufWriter<disk::File>) -> Result<(), Stop>,
     verify: impl FnOnce(&Path) -> Result<(), E>,
@@ -139,7 +139,7 @@ pub fn prepare<E: Into<Unlike>>(
     let written = match write(&mut writer) {
         Ok(()) => sync(writer).map_err(|e| failed(&e)),
         Err(stop) => {
-            // Without this the drop would try to write the rest to a full disk.
+            // Otherwise the drop would try to write the rest to a full disk.
             drop(writer.into_parts());
             Err(match stop {
                 Stop::Io(e) => failed(&e),
@@ -148,9 +148,9 @@ pub fn prepare<E: Into<Unlike>>(
         }
     };
     written?;
-    let read = |e: std::io::Error| Unlike::Differs(super::error::plain(&e)).of(path);
+    let read = |e: std::io::Error| VerifyFailure::Differs(super::error::plain(&e)).error(path);
     disk::reads_back(&temporary.path).map_err(read)?;
-    verify(&temporary.path).map_err(|e| e.into().of(path))?;
+    verify(&temporary.path).map_err(|e| e.into().error(path))?;
     Ok(Ready {
         temporary,
         target,
@@ -163,7 +163,7 @@ pub fn prepare<E: Into<Unlike>>(
 #[derive(Debug)]
 pub enum Stop {
     Io(std::io::Error),
-    /// Already in words, or cancelled.
+    /// Already a sentence, or cancelled.
     Error(Error),
 }
 
@@ -185,18 +185,18 @@ impl From<crate::compute::Cancelled> for Stop {
     }
 }
 
-/// Why a file that was written is not kept.
+/// Why a written file is not kept.
 #[derive(Debug)]
-pub enum Unlike {
-    /// How it differs from what it was to hold.
+pub enum VerifyFailure {
+    /// How it differs from its intended contents.
     Differs(String),
-    /// The memory that is free does not hold it, bytes.
+    /// The free memory cannot hold it, bytes.
     NoRoom(u64),
     Cancelled,
 }
 
-impl Unlike {
-    fn of(self, path: &Path) -> Error {
+impl VerifyFailure {
+    fn error(self, path: &Path) -> Error {
         match self {
             Self::Differs(why) => Error::ReadBack {
                 path: path.to_owned(),
@@ -211,14 +211,14 @@ impl Unlike {
     }
 }
 
-impl From<String> for Unlike {
+impl From<String> for VerifyFailure {
     fn from(why: String) -> Self {
         Self::Differs(why)
     }
 }
 
-/// An error while it is read back.
-impl From<Error> for Unlike {
+/// Converts an error of reading back.
+impl From<Error> for VerifyFailure {
     fn from(error: Error) -> Self {
         match error {
             Error::Cancelled => Self::Cancelled,
@@ -228,13 +228,13 @@ impl From<Error> for Unlike {
     }
 }
 
-impl From<crate::compute::Cancelled> for Unlike {
+impl From<crate::compute::Cancelled> for VerifyFailure {
     fn from(_: crate::compute::Cancelled) -> Self {
         Self::Cancelled
     }
 }
 
-/// The file to replace or to make: a link is followed, so that what it points to changes and not the link.
+/// The file to replace or create: links are followed, so that their target changes, not the link.
 fn target(path: &Path) -> Result<PathBuf, Error> {
     let place = followed(path)?;
     let metadata = match disk::metadata(&place) {
@@ -259,10 +259,10 @@ fn target(path: &Path) -> Result<PathBuf, Error> {
     Ok(place)
 }
 
-/// Where links lead, whether anything is there or not.
+/// The target of a chain of links, whether it exists or not.
 fn followed(path: &Path) -> Result<PathBuf, Error> {
     let mut place = path.to_owned();
-    for _ in 0..MOST_LINKS {
+    for _ in 0..MAX_LINKS {
         match disk::read_link(&place) {
             Ok(to) => place = place.with_file_name("").join(to),
             Err(_) => return Ok(place),
@@ -275,14 +275,14 @@ fn followed(path: &Path) -> Result<PathBuf, Error> {
     ))
 }
 
-/// Makes the rename survive a power cut where the system can; the file itself is already safe.
+/// Makes the rename survive a power cut if the system can; the file itself is already safe.
 fn sync_folder(target: &Path) {
     if let Ok(folder) = disk::File::open(folder_of(target)) {
         let _ = folder.sync_all();
     }
 }
 
-/// Copies a file that another program made to where it is wanted.
+/// Copies a file that another program made to its destination.
 pub fn copy(from: &Path, to: &Path, control: &Control) -> Result<(), Error> {
     write_verified(
         to,
@@ -292,21 +292,23 @@ pub fn copy(from: &Path, to: &Path, control: &Control) -> Result<(), Error> {
             Ok(())
         },
         |written| {
-            let sum = |file: &Path| checksum::of_file(file, control).map_err(Unlike::from);
+            let sum = |file: &Path| checksum::of_file(file, control).map_err(VerifyFailure::from);
             match sum(from)? == sum(written)? {
                 true => Ok(()),
-                false => Err(Unlike::Differs("it is not what was copied".to_owned())),
+                false => Err(VerifyFailure::Differs(
+                    "it is not what was copied".to_owned(),
+                )),
             }
         },
     )
 }
 
-/// Writes a short text file; what reads back must be the same text.
+/// Writes a short text file; the text read back must be equal.
 pub fn write_text(path: &Path, text: &str) -> Result<(), Error> {
-    prepare_text(path, text)?.put()
+    prepare_text(path, text)?.rename_into_place()
 }
 
-/// Does all of that but the last step.
+/// Does everything except the last step.
 pub fn prepare_text(path: &Path, text: &str) -> Result<Ready, Error> {
     prepare(
         path,
@@ -319,8 +321,7 @@ pub fn prepare_text(path: &Path, text: &str) -> Result<Ready, Error> {
     )
 }
 
-/// Writes a long text, row by row; what reads back must have the same checksum. `write` looks at `control`
-/// for itself.
+/// Writes a long text, row by row; the text read back must have the same checksum. `write` checks `control` itself.
 pub fn write_rows(
     path: &Path,
     control: &Control,
@@ -337,22 +338,22 @@ pub fn write_rows(
         },
         |written| match checksum::of_file(written, control) {
             Ok(found) if found == *sum.borrow() => Ok(()),
-            Ok(_) => Err(Unlike::Differs("the text differs".to_owned())),
+            Ok(_) => Err(VerifyFailure::Differs("the text differs".to_owned())),
             Err(e) => Err(e.into()),
         },
     )
 }
 
-/// Whether a file could be written here now, so that an hour's work need not be done to find out.
+/// Checks whether a file could be written here now, so that this is known before an hour's work.
 pub fn check_file(path: &Path) -> Result<(), Error> {
     check_names(path, path.parent().unwrap_or(Path::new("")))?;
-    // The file that is made as a trial is removed at once.
+    // The trial file is removed at once.
     Temporary::create(&target(path)?)
         .map(drop)
         .map_err(|e| Error::writing(path, &e))
 }
 
-/// Whether a folder could be made here, or is there, and files could be written into it.
+/// Checks whether a folder exists here or could be created, and whether files could be written into it.
 pub fn check_folder(path: &Path) -> Result<(), Error> {
     let is_there = |p: &&Path| p.as_os_str().is_empty() || p.exists();
     let above = path.ancestors().find(is_there).unwrap_or(Path::new("."));
@@ -365,7 +366,7 @@ pub fn check_folder(path: &Path) -> Result<(), Error> {
     Err(no_folder(path))
 }
 
-/// Refuses a path with a name that is too long for the file system of an existing folder.
+/// Returns an error for a path with a name too long for the file system of an existing folder.
 fn check_names(path: &Path, there: &Path) -> Result<(), Error> {
     let too_long = |name: &Component<'_>| {
         let requested = disk::metadata(&there.join(name));
@@ -379,7 +380,7 @@ fn check_names(path: &Path, there: &Path) -> Result<(), Error> {
     }
 }
 
-/// A file stands in the way.
+/// The error if a file is in the way.
 fn no_folder(path: &Path) -> Error {
     Error::malformed(
         path,
@@ -388,7 +389,7 @@ fn no_folder(path: &Path) -> Error {
     )
 }
 
-/// Makes a folder, with those above it.
+/// Creates a folder and its parents.
 pub fn make_folder(path: &Path) -> Result<(), Error> {
     let mode = match temporary::is_private(path) {
         true => temporary::PRIVATE_FOLDER,
@@ -400,7 +401,7 @@ pub fn make_folder(path: &Path) -> Result<(), Error> {
     })
 }
 
-/// A folder for output files. The folders that were made for it are removed with this value if they are still empty.
+/// A folder for output files. Folders created for it are removed with this value if they are still empty.
 #[must_use]
 pub struct OutputFolder {
     made: Vec<PathBuf>,
@@ -427,20 +428,20 @@ impl Drop for OutputFolder {
     }
 }
 
-/// The inner ones come first.
+/// Removes empty folders, inner ones first.
 fn remove_empty(folders: &[PathBuf]) {
     for folder in folders {
-        // One with something in it stays, and so do those above it.
+        // A folder that is not empty stays, and so do its parents.
         if disk::remove_folder(folder).is_err() {
             return;
         }
     }
 }
 
-/// Makes a folder that only its owner may enter; files made in it from now on are private, too.
+/// Creates a folder that only its owner may enter; files created in it from now on are private, too.
 pub fn make_private_folder(path: &Path) -> Result<(), Error> {
     keep_private(path);
     make_folder(path)?;
-    // It may have been there before.
+    // It may have existed before.
     disk::set_mode(path, temporary::PRIVATE_FOLDER).map_err(|e| Error::writing(path, &e))
 }

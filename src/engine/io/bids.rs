@@ -1,15 +1,15 @@
-//! BIDS folders ("Brain Imaging Data Structure", Gorgolewski et al. 2016, Sci Data 3:160044): what the
-//! names in them say. No file is opened.
+//! BIDS folders ("Brain Imaging Data Structure", Gorgolewski et al. 2016, Sci Data 3:160044), understood by their
+//! file names alone. No file is opened.
 
 use super::format::{Content, Format};
 use super::{Error, extension, names_in};
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
-/// Folders within folders: `derivatives/PIPELINE/sub-01/ses-1/dwi` and one more.
+/// Depth of nested folders: `derivatives/PIPELINE/sub-01/ses-1/dwi` and one more.
 const DEEPEST: usize = 6;
-/// Entries that are looked at; a larger collection is opened subject by subject.
-const MOST_ENTRIES: usize = 50_000;
+/// Largest number of entries examined; a larger collection is opened subject by subject.
+const MAX_ENTRIES: usize = 50_000;
 
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum Kind {
@@ -40,7 +40,7 @@ impl Kind {
     }
 }
 
-/// A file that its name tells of.
+/// A file with the information from its name.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct BidsFile {
     pub kind: Kind,
@@ -49,9 +49,9 @@ pub struct BidsFile {
     pub subject: String,
     /// `ses-1`, or empty.
     pub session: String,
-    /// The bval and bvec of a scan, beside it or inherited; none where there are none.
+    /// The bval and bvec of a scan, next to it or inherited; empty if there are none.
     pub gradients: Vec<PathBuf>,
-    /// Made by a pipeline.
+    /// Whether a pipeline made it.
     pub derived: bool,
 }
 
@@ -75,18 +75,18 @@ impl Visit {
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Folder {
     pub path: PathBuf,
-    /// In the order of the names.
+    /// In the order of their names.
     pub subjects: Vec<String>,
     /// By subject, then kind, then name; raw data before derived.
     pub found: Vec<BidsFile>,
-    /// There was more than is looked at.
+    /// Whether there were more entries than are examined.
     pub cut: bool,
-    /// Folders inside that could not be read.
+    /// Subfolders that could not be read.
     pub unreadable: Vec<PathBuf>,
 }
 
-/// Whether a folder is a BIDS data set, one subject or session of it, the files of one kind, or the
-/// results of pipelines.
+/// Whether a folder is a BIDS data set, one of its subjects or sessions, the files of one kind, or the results of
+/// pipelines.
 pub fn is_folder(path: &Path) -> bool {
     let starts = |p: &Path, start: &str| {
         let name = p.file_name().unwrap_or_default().to_string_lossy();
@@ -106,8 +106,8 @@ pub fn is_folder(path: &Path) -> bool {
                 && holds(path, &|p| is_set(p) || p.is_dir() && holds(p, &is_subject)))
 }
 
-/// The colour table that a label map of a data set inherits: the nearest file above it whose name ends
-/// in `_dseg.tsv` and has no entity that the map's has not.
+/// The colour table that a label map in a data set inherits: the nearest file above it whose name ends in `_dseg.tsv`
+/// and has no entity that the map lacks.
 pub fn inherited_table(map: &Path) -> Option<PathBuf> {
     let name = map.file_name()?.to_string_lossy();
     let stem = name.strip_suffix(&format!(".{}", extension(map)))?;
@@ -129,7 +129,7 @@ pub fn inherited_table(map: &Path) -> Option<PathBuf> {
             folder
         };
         let names = names_in(folder).unwrap_or_default().into_iter();
-        // The longest name of several says most.
+        // The file with the longest name is the most specific.
         let found = names.filter(belongs).max_by_key(|p| p.as_os_str().len());
         if found.is_some() || folder.join("dataset_description.json").is_file() {
             return found;
@@ -138,13 +138,13 @@ pub fn inherited_table(map: &Path) -> Option<PathBuf> {
     None
 }
 
-/// Why a folder that is none of a data set is not opened: what it seems to hold.
+/// Why a folder outside any data set is not opened: what it seems to contain.
 pub fn refuse(path: &Path) -> Error {
-    /// A series has hundreds of files, and lies among a few others.
+    /// A series has hundreds of files and lies among a few others.
     const LOOKED_AT: usize = 24;
     const DEEP: usize = 3;
     let mut left = LOOKED_AT;
-    // Nothing can be named in a folder that cannot be listed.
+    // Nothing can be said about a folder that cannot be listed.
     if let Err(why) = names_in(path) {
         return why;
     }
@@ -158,7 +158,7 @@ pub fn refuse(path: &Path) -> Error {
     }
 }
 
-/// Whether one of the first few files is a DICOM file, in folders within the folder, too.
+/// Whether one of the first few files is a DICOM file, including nested folders.
 fn has_dicom(folder: &Path, deep: usize, left: &mut usize) -> bool {
     let names = names_in(folder).unwrap_or_default();
     let (folders, files): (Vec<_>, Vec<_>) = names.into_iter().partition(|p| p.is_dir());
@@ -178,7 +178,7 @@ fn has_dicom(folder: &Path, deep: usize, left: &mut usize) -> bool {
             .any(|f| has_dicom(f, deep - 1, left))
 }
 
-/// Folders within a folder that are looked into.
+/// Number of nested folders examined.
 const LOOKED_AT_FOLDERS: usize = 4;
 
 /// By its name, or by the letters after its preamble (PS3.10, 7.1).
@@ -198,7 +198,7 @@ fn is_dicom(path: &Path) -> bool {
 pub fn find(path: &Path) -> Result<Folder, Error> {
     let mut files = Vec::new();
     let mut unreadable = Vec::new();
-    let mut left = MOST_ENTRIES;
+    let mut left = MAX_ENTRIES;
     let names = names_in(path)?;
     walk(names, DEEPEST, &mut left, &mut files, &mut unreadable);
     let mut found: Vec<BidsFile> = files.iter().filter_map(|f| classify(f, &files)).collect();
@@ -235,8 +235,8 @@ pub fn find(path: &Path) -> Result<Folder, Error> {
 }
 
 impl Folder {
-    /// The visits of all subjects, in the order of the names. What belongs to no session belongs to
-    /// all of its subject.
+    /// The visits of all subjects, in the order of their names. Files outside any session belong to all sessions of
+    /// their subject.
     pub fn visits(&self) -> Vec<Visit> {
         let visit = |f: &BidsFile| Visit {
             subject: f.subject.clone(),
@@ -245,7 +245,7 @@ impl Folder {
         let mut all: Vec<Visit> = self.found.iter().map(visit).collect();
         all.sort();
         all.dedup();
-        // A mean of all subjects is nobody, and what is of a subject is not one more session.
+        // A mean over all subjects is not a subject, and files of a subject are not another session.
         let somebody = all.iter().any(|v| !v.subject.is_empty());
         let sessions: Vec<String> = all
             .iter()
@@ -260,22 +260,22 @@ impl Folder {
         all
     }
 
-    /// All that belongs to a visit.
-    pub fn of<'a>(&'a self, visit: &'a Visit) -> impl Iterator<Item = &'a BidsFile> {
+    /// All files that belong to a visit.
+    pub fn files_of<'a>(&'a self, visit: &'a Visit) -> impl Iterator<Item = &'a BidsFile> {
         self.found.iter().filter(move |f| {
             f.subject == visit.subject && (f.session == visit.session || f.session.is_empty())
         })
     }
 
-    /// The files of a visit to look at first: the first scan, T1, brain mask and streamlines.
+    /// The files of a visit to open first: the first scan, T1, brain mask and streamlines.
     pub fn chosen<'a>(&'a self, visit: &'a Visit) -> Vec<&'a BidsFile> {
         let of = |kind: Kind| {
-            let mut all: Vec<&BidsFile> = self.of(visit).filter(|f| f.kind == kind).collect();
-            // Its own before what belongs to all of them.
+            let mut all: Vec<&BidsFile> = self.files_of(visit).filter(|f| f.kind == kind).collect();
+            // Files of the session precede files of all sessions.
             all.sort_by_key(|f| f.session.is_empty());
             all.into_iter()
         };
-        // A mask of the diffusion scan rather than of the T1.
+        // A mask of the diffusion scan is preferred to one of the T1.
         let mask = || {
             let brain = |f: &&BidsFile| {
                 let path = f.path.to_string_lossy();
@@ -316,7 +316,7 @@ fn walk(
         } else if depth > 1 && path.is_dir() {
             match names_in(&path) {
                 Ok(names) => walk(names, depth - 1, left, files, unreadable),
-                // The rest of the data set is as good as without it.
+                // The rest of the data set is usable without it.
                 Err(_) => unreadable.push(path),
             }
         }
@@ -356,7 +356,7 @@ fn classify(path: &Path, files: &[PathBuf]) -> Option<BidsFile> {
         path: path.to_owned(),
         subject: subject.unwrap_or_default(),
         session: session.unwrap_or_default(),
-        // One alone is no table.
+        // A single file is no table.
         gradients: if gradients.len() == 2 {
             gradients
         } else {
@@ -366,8 +366,8 @@ fn classify(path: &Path, files: &[PathBuf]) -> Option<BidsFile> {
     })
 }
 
-/// The file of an ending that belongs to a scan: all its entities are the scan's, and of several that
-/// in the nearest folder above counts (the inheritance principle).
+/// The file with an ending that belongs to a scan: all its entities are entities of the scan, and of several such
+/// files the one in the nearest folder above applies (the inheritance principle).
 fn inherited(scan: &Path, stem: &str, ending: &str, files: &[PathBuf]) -> Option<PathBuf> {
     let entities: Vec<&str> = stem.split('_').collect();
     let belongs = |file: &&PathBuf| {

@@ -1,4 +1,4 @@
-//! SHA-256 (FIPS 180-4) of files and of results: what a session knows them by.
+//! SHA-256 (FIPS 180-4) of files and of results, by which sessions identify them.
 
 use super::source::plain_file;
 use super::{Error, disk};
@@ -11,23 +11,23 @@ use std::io::{Read as _, Write};
 use std::path::Path;
 use std::sync::Arc;
 
-/// Bytes read at a time; also the distance between two looks at `Control`.
+/// Bytes read at a time; also the interval between two checks for cancellation.
 const CHUNK_BYTES: usize = 1 << 20;
 
-/// Folders within folders: a TRX needs three. Links may lead around.
+/// Depth of nested folders: a TRX needs three. Links may form cycles.
 const DEEPEST: usize = 8;
 
 fn hex(sum: Sha256) -> String {
     let digits = sum.finalize();
     digits.iter().fold(String::new(), |mut text, byte| {
-        // A string takes all.
+        // Writing to a string does not fail.
         let _ = write!(text, "{byte:02x}");
         text
     })
 }
 
-/// The sum that `sha256sum` prints; of a folder, over its files' names and contents in the order of
-/// the names.
+/// The checksum that `sha256sum` prints; for a folder, over the names and contents of its files in the order of their
+/// names.
 pub fn of_file(path: &Path, control: &Control) -> Result<String, Error> {
     let mut sum = Sha256::new();
     if path.is_dir() {
@@ -38,12 +38,12 @@ pub fn of_file(path: &Path, control: &Control) -> Result<String, Error> {
     Ok(hex(sum))
 }
 
-/// The sum of a file that holds this text.
+/// The checksum of a file with this text.
 pub fn of_text(text: &str) -> String {
     hex(Sha256::new_with_prefix(text))
 }
 
-/// Passes on what is written, and sums it.
+/// Passes on what is written and computes its checksum.
 pub struct Summed<W> {
     to: W,
     sum: Sha256,
@@ -55,7 +55,7 @@ impl<W: Write> Summed<W> {
         Self { to, sum }
     }
 
-    /// The checksum of all that was written.
+    /// The checksum of everything that was written.
     pub fn sum(self) -> String {
         hex(self.sum)
     }
@@ -114,7 +114,7 @@ fn add_numbers<T: bytemuck::Pod>(sum: &mut Sha256, values: &[T]) {
     sum.update(bytemuck::cast_slice::<T, u8>(values));
 }
 
-/// The checksum of plain numbers.
+/// The checksum of an array of numbers.
 pub fn of_values(values: &[f32]) -> String {
     let mut sum = Sha256::new();
     add_numbers(&mut sum, values);
@@ -129,7 +129,7 @@ fn add_named(sum: &mut Sha256, values: &BTreeMap<String, Arc<[f32]>>) {
     }
 }
 
-/// Points, where streamlines end, and all their values, bit for bit.
+/// The checksum of points, streamline ends and all values, bit for bit.
 pub fn of_tractogram(tractogram: &Tractogram) -> String {
     let mut sum = Sha256::new();
     add_numbers(&mut sum, &tractogram.offsets);
@@ -139,7 +139,7 @@ pub fn of_tractogram(tractogram: &Tractogram) -> String {
     hex(sum)
 }
 
-/// All tensors, with the mask they are in, bit for bit.
+/// The checksum of all tensors and their mask, bit for bit.
 pub fn of_tensors(field: &TensorField) -> String {
     let mut sum = Sha256::new();
     add_numbers(&mut sum, &field.tensors);

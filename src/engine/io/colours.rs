@@ -11,11 +11,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// FreeSurfer's own has 1,300 lines.
+/// FreeSurfer's own table has 1,300 lines.
 const TEXT_LIMIT_BYTES: u64 = 4 << 20;
-/// A picture of measured values has more.
-const MOST_LABELS: usize = 4096;
-/// Endings of tables.
+/// An image of measured values has more distinct numbers.
+const MAX_LABELS: usize = 4096;
+/// Extensions of tables.
 const ENDINGS: [&str; 5] = ["txt", "lut", "tsv", "label", "ctab"];
 /// Words in the names of label maps.
 const NAMED: [&str; 11] = [
@@ -39,7 +39,7 @@ pub fn is_named(path: &Path) -> bool {
     ENDINGS.contains(&extension(path).as_str())
 }
 
-/// Reads a table of any of the forms.
+/// Reads a table in any of these forms.
 pub fn read(path: &Path) -> Result<Labels, Error> {
     let text = read_text(path, TEXT_LIMIT_BYTES)?;
     let text = text.trim_start_matches('\u{feff}');
@@ -51,12 +51,12 @@ pub fn read(path: &Path) -> Result<Labels, Error> {
             continue;
         }
         if table.is_empty() && columns.is_none() && line.to_lowercase().starts_with("index\t") {
-            columns = Some(Columns::of(line));
+            columns = Some(Columns::from_header(line));
             continue;
         }
         let entry = match &columns {
             Some(columns) => columns.entry(line),
-            None => entry(&words(line)),
+            None => entry(&fields(line)),
         };
         let Some((number, label)) = entry else {
             return Err(Error::malformed(
@@ -73,9 +73,9 @@ pub fn read(path: &Path) -> Result<Labels, Error> {
     Ok(Labels { table })
 }
 
-/// The labels of an image: named by the user, by a table beside it, by its header or by its
-/// name; `None` for other images. A table that the user names must suit.
-pub(super) fn of(
+/// The labels of an image: named by the user, by a table next to it, by its header or by its name; `None` for other
+/// images. A table that the user names must fit.
+pub(super) fn labels_of(
     path: &Path,
     volume: &Volume,
     info: &mut SpaceInfo,
@@ -92,7 +92,7 @@ pub(super) fn of_stored(
     info: &mut SpaceInfo,
     reported: &Reading,
 ) -> Result<Option<Arc<Labels>>, Error> {
-    let numbers = || stored.labels(MOST_LABELS);
+    let numbers = || stored.labels(MAX_LABELS);
     of_numbers(path, stored.frames == 1, numbers, info, reported)
 }
 
@@ -109,8 +109,7 @@ fn of_numbers(
             return Err(Error::unsupported(
                 path,
                 format!(
-                    "an image that is no label map of one volume of at most {MOST_LABELS} whole \
-                     numbers"
+                    "an image that is not a label map of one volume of at most {MAX_LABELS} whole numbers"
                 ),
                 "open it without a colour table",
             ));
@@ -120,25 +119,25 @@ fn of_numbers(
     if !one_volume {
         return Ok(None);
     }
-    let beside = beside(path);
+    let companion = companion_table(path);
     let called = info.intent_code == INTENT_LABEL
         || (info.version == MGH && info.stored_as == "int32")
         || is_called(path);
-    if beside.is_none() && !called {
+    if companion.is_none() && !called {
         return Ok(None);
     }
     match numbers() {
         // An image with one label is a mask.
-        Some(found) if found.len() > 1 || beside.is_some() => {
-            // A text file that merely lies there may be anything.
-            let before = beside
+        Some(found) if found.len() > 1 || companion.is_some() => {
+            // An arbitrary text file may happen to have this name.
+            let before = companion
                 .as_ref()
                 .and_then(|table| atomic::before(path, table));
             let was_replaced = before.is_some();
-            let table = beside.clone();
-            let labels = before.or(beside).and_then(|table| read(&table).ok());
+            let table = companion.clone();
+            let labels = before.or(companion).and_then(|table| read(&table).ok());
             if let (true, Some(_), Some(table)) = (was_replaced, &labels, &table) {
-                info.warnings.push(atomic::says_before(&[table]));
+                info.warnings.push(atomic::previous_files_note(&[table]));
             }
             let known = || freesurfer::names(&found).filter(|_| is_freesurfers(path, info));
             Ok(Some(labels.or_else(known).unwrap_or_default().into()))
@@ -147,7 +146,7 @@ fn of_numbers(
     }
 }
 
-/// The numbers above 0 of an image of whole numbers; `None` where it has others, or too many.
+/// The positive numbers of an image of whole numbers; `None` if it has others, or too many.
 fn numbers(volume: &Volume) -> Option<BTreeSet<u32>> {
     if volume.frames != 1 || volume.kind != VolumeKind::Scalar {
         return None;
@@ -162,7 +161,7 @@ fn numbers(volume: &Volume) -> Option<BTreeSet<u32>> {
             return None;
         }
         last = value;
-        if value > 0.0 && found.insert(value as u32) && found.len() > MOST_LABELS {
+        if value > 0.0 && found.insert(value as u32) && found.len() > MAX_LABELS {
             return None;
         }
     }
@@ -173,7 +172,7 @@ fn is_called(path: &Path) -> bool {
     has_word(path, |word| NAMED.contains(&word))
 }
 
-/// Whether FreeSurfer's numbers are meant: by the format, or by a name such as `aparc+aseg.nii.gz`.
+/// Whether the numbers are FreeSurfer's: by the format, or by a name such as `aparc+aseg.nii.gz`.
 fn is_freesurfers(path: &Path, info: &SpaceInfo) -> bool {
     let own = |word: &str| {
         ["aseg", "aparc", "wmparc"]
@@ -190,8 +189,8 @@ fn has_word(path: &Path, is_meant: impl Fn(&str) -> bool) -> bool {
     text.any(is_meant)
 }
 
-/// `a.txt` beside `a.nii.gz`, `a.lut` and the like; else the one of a BIDS data set, or FreeSurfer's own.
-fn beside(path: &Path) -> Option<PathBuf> {
+/// `a.txt` next to `a.nii.gz`, `a.lut` and the like; otherwise that of a BIDS data set, or FreeSurfer's own.
+fn companion_table(path: &Path) -> Option<PathBuf> {
     let own = ENDINGS.map(|e| super::with_extension(path, e));
     if let Some(own) = own.into_iter().find(|p| p.is_file()) {
         return Some(own);
@@ -208,8 +207,8 @@ fn beside(path: &Path) -> Option<PathBuf> {
     names.into_iter().find(|p| shared(p) && is_called(path))
 }
 
-/// Blanks separate, quotes hold together.
-fn words(line: &str) -> Vec<String> {
+/// Splits at blanks, except within quotes.
+fn fields(line: &str) -> Vec<String> {
     let mut text = Vec::new();
     for (i, part) in line.split('"').enumerate() {
         match i % 2 {
@@ -236,8 +235,8 @@ fn entry(text: &[String]) -> Option<(u32, Label)> {
         // ITK-SNAP: colours first, the name last.
         [rest @ .., name] if rest.len() >= 3 && colour(rest).is_some() => label(name, colour(rest)),
         rest => {
-            // The name is what stands before three numbers, one word or several; before the last four where a
-            // line ends with as many, since a name may end with a number, too.
+            // The name is the text before three numbers, one word or several, or before the last four if a line ends
+            // with as many: a name may end with a number, too.
             let number = |word: &String| word.parse::<f32>().is_ok();
             let opacity = rest.len().checked_sub(4).filter(|&i| i > 0);
             let least = opacity.filter(|&i| rest[i..].iter().all(number));
@@ -255,7 +254,7 @@ struct Columns {
 }
 
 impl Columns {
-    fn of(line: &str) -> Self {
+    fn from_header(line: &str) -> Self {
         let names: Vec<String> = line.split('\t').map(|n| n.trim().to_lowercase()).collect();
         let at = |requested: &[&str]| names.iter().position(|n| requested.contains(&n.as_str()));
         Self {

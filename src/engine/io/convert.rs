@@ -1,13 +1,13 @@
-//! From one file format to another: what kind of thing the input holds decides what the output may be.
+//! Converts between file formats: the kind of data in the input determines the possible outputs.
 
 mod images;
 
 use super::format::{Content, Format};
 use super::scalars::{self, CompanionFile};
-use super::words::counted;
+use super::text::counted;
 use super::{
-    Error, Opened, Reading, Remark, as_mask, atomic, detect, extension, image, nifti, open_told,
-    streamlines, surface, tck, trx,
+    Error, Opened, Reading, Remark, as_mask, atomic, detect, extension, image, nifti,
+    open_with_reading, streamlines, surface, tck, trx,
 };
 use crate::compute::{Control, memory};
 use crate::data::{Surface, Tractogram, Volume};
@@ -17,9 +17,9 @@ use std::path::{Path, PathBuf};
 /// A finished conversion.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Converted {
-    /// `450 streamlines`.
+    /// Such as `450 streamlines`.
     pub what: String,
-    /// The output, and the files beside it that hold what it cannot.
+    /// The output, and companion files with data that it cannot hold.
     pub written: Vec<PathBuf>,
     /// About the input, one sentence each.
     pub notes: Vec<Remark>,
@@ -27,9 +27,9 @@ pub struct Converted {
     pub losses: Vec<String>,
 }
 
-/// Refuses names that nothing can be converted to, before anything is read.
+/// Returns an error for output names that nothing can be converted to, before anything is read.
 pub fn check_output(output: &Path) -> Result<Format, Error> {
-    // Only the file with the header has a name, where an image has two.
+    // An image in two files is named by the file with the header.
     let two = ["hdr", "img", "hdr.gz", "img.gz", "nhdr"].contains(&extension(output).as_str());
     let can = |f: &Format| !two && !matches!(f.content(), Content::Gradients | Content::Picture);
     Format::named(output)
@@ -47,7 +47,7 @@ pub fn check_output(output: &Path) -> Result<Format, Error> {
         })
 }
 
-/// Whether the output could be written here now, without replacing what is there.
+/// Checks whether the output could be written here now without replacing anything.
 pub fn check_place(output: &Path) -> Result<(), Error> {
     if Format::named(output) == Some(Format::Trx) && trx::means_folder(output) {
         return atomic::check_new_folder(output, trx::may_replace);
@@ -57,24 +57,24 @@ pub fn check_place(output: &Path) -> Result<(), Error> {
 
 /// The contents of an input.
 #[derive(Clone, Debug)]
-enum Held {
+enum Contents {
     /// An image that becomes an image.
     Image(Box<Image>),
-    /// One that becomes something else.
+    /// An image that becomes something else.
     Volume(Volume),
     Tractogram(Tractogram),
 }
 
-/// An input that was read, and what will be left out of the output.
+/// An input that was read, and the losses in the output.
 #[derive(Clone, Debug)]
 pub struct Plan {
     input: PathBuf,
     output: PathBuf,
     format: Format,
-    held: Held,
-    /// Parts of it that were not read, one sentence each.
+    contents: Contents,
+    /// Parts of the input that were not read, one sentence each.
     unread: Vec<String>,
-    /// Files for values that the output cannot hold.
+    /// Companion files for values that the output cannot hold.
     companions: Vec<CompanionFile>,
     /// About the input, one sentence each.
     pub notes: Vec<Remark>,
@@ -82,8 +82,8 @@ pub struct Plan {
     pub losses: Vec<String>,
 }
 
-/// Reads a file that is to be written as `output`, whose name says the format. `reference` is the image
-/// whose grid a tractogram is given; without it, the one that the input names is kept.
+/// Reads a file that is to be written as `output`, whose name determines the format. `reference` is the image whose
+/// grid a tractogram receives; without it, the grid named in the input is kept.
 pub fn plan(
     input: &Path,
     output: &Path,
@@ -102,10 +102,10 @@ pub fn plan(
             companions: Vec::new(),
             notes: image.notes.clone(),
             losses: image.losses.clone(),
-            held: Held::Image(Box::new(image)),
+            contents: Contents::Image(Box::new(image)),
         });
     }
-    let mut stored = open_told(input, reported, control)?;
+    let mut stored = open_with_reading(input, reported, control)?;
     let mut notes = stored.remarks();
     let (mut companions, mut losses) = (Vec::new(), Vec::new());
     match &mut stored {
@@ -124,7 +124,7 @@ pub fn plan(
             if let Some(reference) = reference {
                 let grid = image::read_grid(reference, control)?;
                 if let Some(own) = tractogram.grid.as_ref().filter(|own| !own.matches(&grid)) {
-                    let far = grid.apart_mm(own);
+                    let far = grid.separation_mm(own);
                     let sentence = format!(
                         "The file names another grid than the reference, whose corners lie up to \
                          {far:.1} mm away; the reference's was taken, and no point was moved"
@@ -142,9 +142,9 @@ pub fn plan(
         output: output.to_owned(),
         format,
         unread: stored.unread().to_vec(),
-        held: match stored {
-            Opened::Volume(volume, _) => Held::Volume(volume),
-            Opened::Tractogram(tractogram, _) => Held::Tractogram(tractogram),
+        contents: match stored {
+            Opened::Volume(volume, _) => Contents::Volume(volume),
+            Opened::Tractogram(tractogram, _) => Contents::Tractogram(tractogram),
         },
         companions,
         notes,
@@ -162,7 +162,7 @@ impl Plan {
         &self.input
     }
 
-    /// Writes the output. Files beside it are replaced only if `replace` is set.
+    /// Writes the output. Companion files are replaced only if `replace` is set.
     pub fn write(
         self,
         replace: bool,
@@ -170,8 +170,8 @@ impl Plan {
         control: &Control,
     ) -> Result<Converted, Error> {
         let (format, output) = (self.format, &*self.output);
-        let (what, written) = match &self.held {
-            Held::Tractogram(tractogram) => (
+        let (what, written) = match &self.contents {
+            Contents::Tractogram(tractogram) => (
                 counted(tractogram.len(), "streamline"),
                 streamlines(
                     tractogram,
@@ -182,8 +182,8 @@ impl Plan {
                     control,
                 )?,
             ),
-            Held::Image(image) => image.write(output, replace, command, control)?,
-            Held::Volume(volume) => {
+            Contents::Image(image) => image.write(output, replace, command, control)?,
+            Contents::Volume(volume) => {
                 let what = surface_of(volume, &self.input, format, output, command, control)?;
                 (what, vec![output.to_owned()])
             }
@@ -197,8 +197,8 @@ impl Plan {
     }
 }
 
-/// Writes an image as NIfTI: one that was opened in the type of its file, if that still holds its values; others as
-/// [`nifti::save_volume`] does. Returns what the new file lacks of the one that was opened, one sentence each.
+/// Writes an image as NIfTI: an opened image in the type of its file, if the file still holds its values; others as
+/// [`nifti::save_volume`] does. Returns what the new file lacks of the opened one, one sentence each.
 pub fn save_volume(
     path: &Path,
     volume: &Volume,
@@ -212,13 +212,15 @@ pub fn save_volume(
     };
     control.check()?;
     match stored {
-        Some(stored) => nifti::prepare_stored(path, &stored, command, control)?.put()?,
+        Some(stored) => {
+            nifti::prepare_stored(path, &stored, command, control)?.rename_into_place()?
+        }
         None => nifti::save_volume(path, volume, command, control)?,
     }
     Ok(losses)
 }
 
-/// Writes the surface of a mask; says what that was.
+/// Writes the surface of a mask; returns a description of it.
 fn surface_of(
     volume: &Volume,
     input: &Path,
@@ -232,7 +234,7 @@ fn surface_of(
             let Some(mask) = as_mask(volume) else {
                 return Err(Error::unsupported(
                     input,
-                    "an image that is no mask of zeros and ones",
+                    "an image that is not a mask of zeros and ones",
                     "name a mask to make a surface of",
                 ));
             };
@@ -254,8 +256,8 @@ fn surface_of(
     }
 }
 
-/// Writes streamlines, and beside a TCK these of the values that it does not hold ([`parts`]): all files or
-/// none. Returns what was written.
+/// Writes streamlines and, next to a TCK, those of the values that it cannot hold ([`parts`]): all files or none.
+/// Returns the written files.
 pub fn streamlines(
     tractogram: &Tractogram,
     output: &Path,
@@ -268,7 +270,7 @@ pub fn streamlines(
     if let Some(there) = adjacent.iter().find(there) {
         return Err(Error::unsupported(
             &there.path,
-            "a file that is there already, which values of the streamlines would replace",
+            "an existing file, which values of the streamlines would replace",
             "add --force to replace it",
         ));
     }
@@ -277,7 +279,7 @@ pub fn streamlines(
     Ok(std::iter::once(output.to_owned()).chain(values).collect())
 }
 
-/// Values that go beside the file, and those that no file holds. Looks at every value.
+/// Values for companion files, and values that no file can hold. Examines every value.
 pub fn parts(
     tractogram: &Tractogram,
     format: Format,
@@ -290,19 +292,19 @@ pub fn parts(
     };
     let (adjacent, not_finite): (Vec<_>, Vec<_>) =
         adjacent.into_iter().partition(|b| b.holds(tractogram));
-    // Values in the files beside it are not lost.
+    // Values in companion files are not lost.
     let mut left = tractogram.clone();
     if format == Format::Tck {
         left.per_point.clear();
         left.per_streamline.clear();
     }
-    let mut losses = format.losses(&left);
+    let mut losses = format.unsupported_contents(&left);
     losses.extend(not_finite.iter().map(CompanionFile::refusal));
-    losses.extend(format.grid_loss(tractogram));
+    losses.extend(format.unsupported_grid(tractogram));
     (adjacent, losses)
 }
 
-/// Writes a streamline file and values beside it: all files or none.
+/// Writes a streamline file and its companion files of values: all files or none.
 pub fn with_values(
     tractogram: &Tractogram,
     output: &Path,
@@ -313,7 +315,7 @@ pub fn with_values(
     if adjacent.is_empty() {
         return streamlines::save(output, tractogram, command, control);
     }
-    // Before the long work.
+    // Checked before the long work.
     for values in adjacent {
         atomic::check_file(&values.path)?;
     }
@@ -323,5 +325,5 @@ pub fn with_values(
         files.push(values.prepare(files[0].file(), tractogram)?);
     }
     control.check()?;
-    atomic::put_together(files)
+    atomic::rename_together(files)
 }

@@ -1,11 +1,11 @@
-//! The one place that operates on the disk: `io` opens, creates, reads, writes, flushes, lists, renames, links,
-//! locks, removes files and folders, and changes permissions, through here and nowhere else
-//! (`tests/architecture`). A test sees each of these operations and makes any one of them fail ([`watch`]); without
-//! a test each costs one relaxed load.
+//! The only module that operates on the disk: `io` opens, creates, reads, writes, flushes, lists, renames, links,
+//! locks and removes files and folders, and changes permissions, only through here (`tests/architecture`). A test
+//! observes each of these operations and can make any of them fail ([`watch`]); without a test each costs one relaxed
+//! load.
 //!
-//! Not seen: questions about what is there (`Path::exists`, [`metadata`] and its kin), pages of a mapped file
-//! after `io::mmap` has opened it here, moving about in an open file, and the files of `ffmpeg`, another program.
-//! Large memory has a place of its own, `compute::memory`, which also reads what Linux says of the process in `/proc`.
+//! Not observed: questions about existence (`Path::exists`, [`metadata`] and similar), pages of a mapped file after
+//! `io::mmap` has opened it here, seeking in an open file, and the files of the external program `ffmpeg`. Large
+//! memory has its own module, `compute::memory`, which also reads Linux's information about the process in `/proc`.
 
 pub use std::fs::{Metadata, TryLockError};
 use std::io::{Read, Result, Seek, SeekFrom, Write};
@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, PoisonError, RwLock};
 
-/// The operation that is about to be done.
+/// The operation about to be performed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Operation {
     Open,
@@ -23,27 +23,27 @@ pub enum Operation {
     ReadBack,
     Write,
     Sync,
-    /// A name is given; the path is the new one.
+    /// A file is renamed; the path is the new one.
     Rename,
     Link,
     Remove,
     MakeFolder,
     List,
-    /// Permissions change.
+    /// Permissions are changed.
     Permit,
     Lock,
 }
 
-/// Looks on; an error becomes that of the operation, which is then not done.
+/// Observes operations; an error becomes the error of the operation, which is then not performed.
 pub type Watcher = Arc<dyn Fn(Operation, &Path) -> Result<()> + Send + Sync>;
 
 static WATCHED: AtomicBool = AtomicBool::new(false);
 static WATCHERS: RwLock<Vec<(u64, PathBuf, Watcher)>> = RwLock::new(Vec::new());
 
-/// Ends the watch when it is dropped.
+/// Ends the observation when dropped.
 pub struct Watch(u64);
 
-/// From now on this asks `watcher` before each operation on a path in `folder`: for tests.
+/// From now on `watcher` is called before each operation on a path in `folder`: for tests.
 pub fn watch(folder: &Path, watcher: Watcher) -> Watch {
     static NEXT: AtomicU64 = AtomicU64::new(0);
     let number = NEXT.fetch_add(1, Ordering::Relaxed);
@@ -69,12 +69,12 @@ fn absolute(path: &Path) -> PathBuf {
 fn step(operation: Operation, path: &Path) -> Result<()> {
     match WATCHED.load(Ordering::Relaxed) {
         false => Ok(()),
-        true => ask(operation, path),
+        true => ask_watchers(operation, path),
     }
 }
 
 #[cold]
-fn ask(operation: Operation, path: &Path) -> Result<()> {
+fn ask_watchers(operation: Operation, path: &Path) -> Result<()> {
     let path = absolute(path);
     let all = WATCHERS.read().unwrap_or_else(PoisonError::into_inner);
     let own = all.iter().filter(|(_, folder, _)| path.starts_with(folder));
@@ -84,7 +84,7 @@ fn ask(operation: Operation, path: &Path) -> Result<()> {
     own.iter().try_for_each(|watcher| watcher(operation, &path))
 }
 
-/// Before what was written is read again.
+/// To be called before a written file is read back.
 pub fn reads_back(path: &Path) -> Result<()> {
     step(Operation::ReadBack, path)
 }
@@ -104,7 +104,7 @@ impl File {
         Ok(Self { file, path })
     }
 
-    /// For reading and writing, as it is.
+    /// Opens a file for reading and writing, without truncating it.
     pub fn open_to_write(path: &Path) -> Result<Self> {
         step(Operation::Open, path)?;
         let file = std::fs::File::options().read(true).write(true).open(path)?;
@@ -112,8 +112,8 @@ impl File {
         Ok(Self { file, path })
     }
 
-    /// A new file with these permissions at most (those of Unix; the process's mask takes some away). Refuses a
-    /// name that something has.
+    /// Creates a new file with at most these permissions (those of Unix; the process's umask removes some). Returns
+    /// an error if the name exists.
     pub fn create_new(path: &Path, mode: u32) -> Result<Self> {
         step(Operation::Create, path)?;
         let mut options = std::fs::File::options();
@@ -126,7 +126,7 @@ impl File {
         Ok(Self { file, path })
     }
 
-    /// An empty file, whether there was one or not.
+    /// Creates an empty file, or truncates an existing one.
     pub fn create(path: &Path) -> Result<Self> {
         step(Operation::Create, path)?;
         let file = std::fs::File::create(path)?;
@@ -139,18 +139,18 @@ impl File {
         self.file.sync_all()
     }
 
-    /// The system's own, for what is asked of it besides reading and writing.
+    /// The standard library's file, for other uses than reading and writing.
     pub fn inner(&self) -> &std::fs::File {
         &self.file
     }
 
-    /// Locks it for this process alone, unless another one holds it.
+    /// Locks it exclusively, unless another process has locked it.
     pub fn try_lock(&self) -> std::result::Result<(), TryLockError> {
         step(Operation::Lock, &self.path).map_err(TryLockError::Error)?;
         self.file.try_lock()
     }
 
-    /// Locks it together with others that do the same, unless one holds it alone.
+    /// Locks it together with other shared locks, unless one holds it exclusively.
     pub fn try_lock_shared(&self) -> std::result::Result<(), TryLockError> {
         step(Operation::Lock, &self.path).map_err(TryLockError::Error)?;
         self.file.try_lock_shared()
@@ -181,7 +181,7 @@ impl Seek for File {
     }
 }
 
-/// All bytes of a file.
+/// Reads all bytes of a file.
 pub fn read(path: &Path) -> Result<Vec<u8>> {
     let mut file = File::open(path)?;
     let mut bytes = Vec::new();
@@ -189,7 +189,7 @@ pub fn read(path: &Path) -> Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// All of a text file.
+/// Reads a whole text file.
 pub fn read_to_string(path: &Path) -> Result<String> {
     let mut text = String::new();
     File::open(path)?.read_to_string(&mut text)?;
@@ -201,12 +201,12 @@ pub fn metadata(path: &Path) -> Result<Metadata> {
     std::fs::metadata(path)
 }
 
-/// Where a link leads.
+/// The target of a link.
 pub fn read_link(path: &Path) -> Result<PathBuf> {
     std::fs::read_link(path)
 }
 
-/// Whether two names are those of one file that exists.
+/// Whether two names refer to the same existing file.
 pub fn is_same(a: &Path, b: &Path) -> bool {
     let place = |path: &Path| std::fs::canonicalize(path).ok();
     place(a).is_some_and(|a| place(b) == Some(a))
@@ -218,20 +218,20 @@ pub fn list(path: &Path) -> Result<std::fs::ReadDir> {
     std::fs::read_dir(path)
 }
 
-/// Gives a file or folder a name, which it takes from what has it.
+/// Renames a file or folder, replacing any existing file of that name.
 pub fn rename(from: &Path, to: &Path) -> Result<()> {
     step(Operation::Rename, to)?;
     std::fs::rename(from, to)
 }
 
-/// Gives a file or folder a name that nothing has; else the error is `AlreadyExists`.
+/// Renames a file or folder to a name that does not exist; otherwise the error is `AlreadyExists`.
 pub fn rename_new(from: &Path, to: &Path) -> Result<()> {
     step(Operation::Rename, to)?;
     if let Some(done) = system::rename_new(from, to) {
         return done;
     }
     if from.is_dir() {
-        // An empty folder holds the name until it is replaced.
+        // An empty folder reserves the name until it is replaced.
         std::fs::create_dir(to)?;
         return std::fs::rename(from, to).inspect_err(|_| {
             let _ = std::fs::remove_dir(to);
@@ -240,7 +240,7 @@ pub fn rename_new(from: &Path, to: &Path) -> Result<()> {
     match std::fs::hard_link(from, to) {
         Ok(()) => std::fs::remove_file(from),
         Err(e) if e.kind() == std::io::ErrorKind::AlreadyExists => Err(e),
-        // Not every disk has links: an empty file holds the name until it is replaced.
+        // Not every disk has links: an empty file reserves the name until it is replaced.
         Err(_) => {
             drop(
                 std::fs::File::options()
@@ -255,7 +255,7 @@ pub fn rename_new(from: &Path, to: &Path) -> Result<()> {
     }
 }
 
-/// Exchanges the names of two files or folders at once; `None` where the system or the disk cannot.
+/// Exchanges the names of two files or folders atomically; `None` if the system or the disk cannot.
 pub fn exchange(one: &Path, other: &Path) -> Option<Result<()>> {
     match step(Operation::Rename, other) {
         Ok(()) => system::exchange(one, other),
@@ -263,7 +263,7 @@ pub fn exchange(one: &Path, other: &Path) -> Option<Result<()>> {
     }
 }
 
-/// Whether two names are those of one file by links; `false` where the system does not say.
+/// Whether two names are hard links to one file; `false` if the system does not report it.
 pub fn are_one(a: &Path, b: &Path) -> bool {
     #[cfg(unix)]
     {
@@ -278,19 +278,19 @@ pub fn are_one(a: &Path, b: &Path) -> bool {
     }
 }
 
-/// A second name for a file.
+/// Creates a hard link to a file.
 pub fn link(from: &Path, to: &Path) -> Result<()> {
     step(Operation::Link, to)?;
     std::fs::hard_link(from, to)
 }
 
-/// A second name for a file; a copy where the disk has no links.
+/// Creates a hard link to a file, or a copy if the disk has no links.
 pub fn link_or_copy(from: &Path, to: &Path) -> Result<()> {
     step(Operation::Link, to)?;
     std::fs::hard_link(from, to).or_else(|_| std::fs::copy(from, to).map(drop))
 }
 
-/// A link to a file by its name; a copy where the system has no such links.
+/// Creates a symbolic link to a file, or a copy if the system has no such links.
 pub fn symlink_or_copy(from: &Path, to: &Path) -> Result<()> {
     step(Operation::Link, to)?;
     #[cfg(unix)]
@@ -304,7 +304,7 @@ pub fn remove_file(path: &Path) -> Result<()> {
     std::fs::remove_file(path)
 }
 
-/// A folder that is empty.
+/// Removes an empty folder.
 pub fn remove_folder(path: &Path) -> Result<()> {
     step(Operation::Remove, path)?;
     std::fs::remove_dir(path)
@@ -315,7 +315,7 @@ pub fn remove_folder_with_all(path: &Path) -> Result<()> {
     std::fs::remove_dir_all(path)
 }
 
-/// A new folder with these permissions at most, and those above it where `above` is set.
+/// Creates a folder with at most these permissions, with its parents if `above` is set.
 pub fn make_folder(path: &Path, mode: u32, above: bool) -> Result<()> {
     step(Operation::MakeFolder, path)?;
     let mut builder = std::fs::DirBuilder::new();
@@ -326,7 +326,7 @@ pub fn make_folder(path: &Path, mode: u32, above: bool) -> Result<()> {
     builder.create(path)
 }
 
-/// The permissions of what is there, where the system has such.
+/// Permissions from metadata, if the system has them.
 pub fn mode_of(metadata: &Metadata) -> Option<u32> {
     #[cfg(unix)]
     return Some(std::os::unix::fs::PermissionsExt::mode(&metadata.permissions()) & 0o7777);
@@ -337,7 +337,7 @@ pub fn mode_of(metadata: &Metadata) -> Option<u32> {
     }
 }
 
-/// Gives exactly these permissions to a file or folder, where the system has such.
+/// Sets exactly these permissions, if the system has them.
 pub fn set_mode(path: &Path, mode: u32) -> Result<()> {
     step(Operation::Permit, path)?;
     #[cfg(unix)]
@@ -352,7 +352,7 @@ pub fn set_mode(path: &Path, mode: u32) -> Result<()> {
     }
 }
 
-/// Operations that only some systems have.
+/// Operations that exist on some systems only.
 #[cfg(any(target_os = "linux", target_os = "macos"))]
 mod system {
     use rustix::fs::{CWD, RenameFlags, renameat_with};
@@ -360,7 +360,7 @@ mod system {
     use std::io::Result;
     use std::path::Path;
 
-    /// `None` where the system or the disk cannot.
+    /// `None` if the system or the disk cannot.
     fn rename(from: &Path, to: &Path, flags: RenameFlags) -> Option<Result<()>> {
         match renameat_with(CWD, from, CWD, to, flags) {
             Err(Errno::INVAL | Errno::NOSYS | Errno::NOTSUP) => None,

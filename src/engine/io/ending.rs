@@ -1,5 +1,5 @@
-//! Cleanup when the system ends the process: temporary files are removed, programs that were started
-//! end. Files that belong together get their names all or not at all.
+//! Cleanup when the system ends the process: temporary files are removed and child programs are ended. Files that
+//! belong together are all renamed or not at all.
 
 use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard};
@@ -21,10 +21,10 @@ fn acts() -> MutexGuard<'static, Acts> {
     ACTS.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// An act that waits; dropped, it is not done any more.
+/// A registered action; dropping it cancels the action.
 pub struct AtEnd(u64);
 
-/// Does this when the process is told to end, unless what it returns was dropped before.
+/// Registers an action for the end of the process, unless the returned value is dropped before.
 pub fn at_end(act: impl FnOnce() + Send + 'static) -> AtEnd {
     let mut acts = acts();
     let number = acts.next;
@@ -39,16 +39,16 @@ impl Drop for AtEnd {
     }
 }
 
-/// The process does not end by a signal of [`end`]'s while this is held. Not to be held twice by one thread.
+/// While this is held, [`end`] waits, so a signal does not end the process. One thread must not hold it twice.
 pub fn undivided() -> RwLockReadGuard<'static, ()> {
     STEPS.read().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Does all that waits. From now on whoever would begin a file waits until the process is gone.
+/// Performs all registered actions. From now on, threads that would begin a file wait until the process is gone.
 pub fn end() {
     let steps = STEPS.write().unwrap_or_else(PoisonError::into_inner);
     let waiting = std::mem::take(&mut acts().waiting);
-    // A file goes before the folder that was made for it.
+    // A file is removed before the folder that was created for it.
     for act in waiting.into_values().rev() {
         act();
     }

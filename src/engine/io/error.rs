@@ -1,9 +1,9 @@
-//! Errors of files, one sentence each: found, expected, what to do; path last.
+//! Errors of files, one sentence each: found, expected, what to do; the path comes last.
 
-use super::words::{in_line, is_control};
+use super::text::{in_line, is_control};
 use crate::compute::Cancelled;
 use crate::compute::memory::{Shortage, against_limit};
-use crate::data::words::counted;
+use crate::data::text::counted;
 use std::fmt::{Display, Formatter, Result};
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 #[derive(Clone, PartialEq, Debug)]
 pub enum Error {
     Cancelled,
-    /// Nothing has this name.
+    /// There is no file of this name.
     Missing {
         path: PathBuf,
     },
@@ -19,7 +19,7 @@ pub enum Error {
     Folder {
         path: PathBuf,
     },
-    /// One without BIDS names where a file or a BIDS folder is expected.
+    /// A folder without BIDS names where a file or a BIDS folder is expected.
     PlainFolder {
         path: PathBuf,
     },
@@ -27,36 +27,36 @@ pub enum Error {
     Dicom {
         path: PathBuf,
     },
-    /// The system does not let us read.
+    /// The system denies permission to read.
     Denied {
         path: PathBuf,
     },
-    /// A name that no disk here takes.
+    /// A name that no disk here accepts.
     LongName {
         path: PathBuf,
     },
-    /// Any other refusal of the system while reading.
+    /// Any other refusal of the system during reading.
     Unreadable {
         path: PathBuf,
         why: String,
     },
-    /// Neither name nor content is one we know.
+    /// Neither the name nor the content is of a known format.
     Unknown {
         path: PathBuf,
     },
-    /// Known, but not opened here; `instead` says what to do.
+    /// Known, but not opened here; `instead` states what to do.
     Unsupported {
         path: PathBuf,
         found: String,
         instead: String,
     },
-    /// Content against its format's rules.
+    /// Content that violates its format's rules.
     Malformed {
         path: PathBuf,
         found: String,
         expected: Expected,
     },
-    /// The file ends before what its header announces.
+    /// The file ends before the data announced in its header.
     Short {
         path: PathBuf,
         found_bytes: u64,
@@ -67,24 +67,24 @@ pub enum Error {
         path: PathBuf,
         why: String,
     },
-    /// More than this machine can give.
+    /// More memory than this machine has.
     Memory {
         path: PathBuf,
         bytes: u64,
     },
-    /// The gradient table against itself or the scan. `vectors` is `None` for a one-file table.
+    /// The gradient table contradicts itself or the scan. `vectors` is `None` for a one-file table.
     Counts {
         path: PathBuf,
         b_values: usize,
         vectors: Option<usize>,
         volumes: usize,
     },
-    /// A mask of several volumes.
+    /// A mask with several volumes.
     MaskFrames {
         path: PathBuf,
         frames: usize,
     },
-    /// A mask on another grid: other shape, or the same shape elsewhere.
+    /// A mask on another grid: another shape, or the same shape elsewhere.
     MaskGrid {
         path: PathBuf,
         found: [usize; 3],
@@ -92,7 +92,7 @@ pub enum Error {
         /// Largest distance between corners of the two grids.
         off_mm: f64,
     },
-    /// A mask that holds nothing.
+    /// A mask without any voxel.
     MaskEmpty {
         path: PathBuf,
     },
@@ -100,7 +100,7 @@ pub enum Error {
     NoFolder {
         path: PathBuf,
     },
-    /// The folder to write to may not be written to.
+    /// The folder to write to is not writable.
     ReadOnly {
         path: PathBuf,
     },
@@ -112,11 +112,11 @@ pub enum Error {
     FolderInPlace {
         path: PathBuf,
     },
-    /// Something took the name of the file while it was made.
+    /// The name of the file was taken while it was being made.
     Appeared {
         path: PathBuf,
     },
-    /// Larger than the system, or the user's own limit, allows.
+    /// Larger than the system or the user's own limit permits.
     TooLarge {
         path: PathBuf,
     },
@@ -124,12 +124,12 @@ pub enum Error {
     Full {
         path: PathBuf,
     },
-    /// The written file cannot be read back within the memory that is free.
+    /// The free memory does not suffice to read the written file back.
     NoRoomToCompare {
         path: PathBuf,
         bytes: u64,
     },
-    /// Any other refusal of the system while writing.
+    /// Any other refusal of the system during writing.
     Unwritable {
         path: PathBuf,
         why: String,
@@ -139,23 +139,23 @@ pub enum Error {
         path: PathBuf,
         why: String,
     },
-    /// No folder for temporary files; the path is the one that takes none.
+    /// No folder for temporary files; the path is that of the folder that accepts none.
     Scratch {
         path: PathBuf,
         why: String,
     },
-    /// The written file does not read back as it should.
+    /// The written file differs when read back.
     ReadBack {
         path: PathBuf,
         why: String,
     },
 }
 
-/// The content that a file should have, and the advice for a file with other content.
+/// The content expected in a file, and the advice for a file with other content.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Expected {
     what: String,
-    /// `None` for the advice that suits any damaged file.
+    /// `None` for the advice that applies to any damaged file.
     remedy: Option<String>,
 }
 
@@ -180,20 +180,20 @@ impl<W: Into<String>, R: Into<String>> From<(W, R)> for Expected {
     }
 }
 
-/// Whether the folder that a file is to be in is there.
+/// Whether the folder of a file exists.
 fn has_folder(path: &Path) -> bool {
     let folder = match path.parent() {
         Some(folder) if folder.as_os_str().is_empty() => Path::new("."),
         Some(folder) => folder,
         None => return false,
     };
-    // A link may lead to another one.
+    // A link may lead to another folder.
     folder.is_dir() && !path.is_symlink()
 }
 
 impl Error {
     pub(super) fn reading(path: &Path, error: &std::io::Error) -> Self {
-        // A name from a file may hold what no name of a file does.
+        // A name from a file may contain characters that file names cannot.
         let cannot_be = path.as_os_str().as_encoded_bytes().contains(&0);
         let path = path.to_owned();
         match error.kind() {
@@ -212,7 +212,7 @@ impl Error {
     pub(super) fn writing(path: &Path, error: &std::io::Error) -> Self {
         let path = path.to_owned();
         match error.kind() {
-            // Some folders of the system take no files and say that there is none.
+            // Some folders of the system accept no files and report that the folder does not exist.
             ErrorKind::NotFound if has_folder(&path) => Self::ReadOnly { path },
             ErrorKind::NotFound | ErrorKind::NotADirectory => Self::NoFolder { path },
             ErrorKind::PermissionDenied | ErrorKind::ReadOnlyFilesystem => Self::ReadOnly { path },
@@ -247,8 +247,8 @@ impl Error {
         }
     }
 
-    /// Nothing of a format's own is in the file: it is another's, or what came of it.
-    pub(super) fn foreign(path: &Path, found: impl Into<String>, expected: &str) -> Self {
+    /// The file contains nothing specific to the format: it is of another format or damaged.
+    pub(super) fn other_format(path: &Path, found: impl Into<String>, expected: &str) -> Self {
         let then = "copy the file again, or give it the ending of its format";
         Self::malformed(path, found, (expected, then))
     }
@@ -265,13 +265,13 @@ impl Error {
         }
     }
 
-    /// The sentence without the name of the file, which stands behind it.
-    pub fn words(&self) -> String {
-        // Words from a damaged file may hold anything; a sentence is one line.
-        in_line(&Words(self).to_string(), '·')
+    /// The sentence without the file's name.
+    pub fn sentence(&self) -> String {
+        // Text from a damaged file may contain anything; a sentence is one line.
+        in_line(&Sentence(self).to_string(), '·')
     }
 
-    /// The file it is about; `None` for a cancelled job.
+    /// The file concerned; `None` for a cancelled job.
     pub fn path(&self) -> Option<&Path> {
         match self {
             Self::Cancelled => None,
@@ -307,7 +307,7 @@ impl Error {
         }
     }
 
-    fn sentence(&self, f: &mut Formatter<'_>) -> Result {
+    fn write_sentence(&self, f: &mut Formatter<'_>) -> Result {
         match self {
             Self::Cancelled => f.write_str("Cancelled"),
             Self::Missing { .. } => f.write_str("No such file, check its name"),
@@ -341,7 +341,7 @@ impl Error {
             Self::Malformed {
                 found, expected, ..
             } => {
-                // Damage, or another program's slip: what helps is the same.
+                // Damage or a mistake of another program: the advice is the same.
                 const USUAL: &str =
                     "choose another file, or write this one again with the program that made it";
                 let remedy = expected.remedy.as_deref().unwrap_or(USUAL);
@@ -399,14 +399,14 @@ impl Error {
                 off_mm,
                 ..
             } => {
-                let words = |s: &[usize; 3]| format!("{} × {} × {}", s[0], s[1], s[2]);
+                let shape_text = |s: &[usize; 3]| format!("{} × {} × {}", s[0], s[1], s[2]);
                 if found != expected {
                     write!(
                         f,
                         "Found a mask of {} voxels, expected the image's {}; resample it to the \
                          image's grid",
-                        words(found),
-                        words(expected)
+                        shape_text(found),
+                        shape_text(expected)
                     )
                 } else {
                     write!(
@@ -426,13 +426,13 @@ impl Error {
                 f.write_str("The folder may not be written to, choose another")
             }
             Self::Protected { .. } => f.write_str(
-                "A write-protected file has this name and was left as it is; choose another name",
+                "A write-protected file has this name and was left unchanged; choose another name",
             ),
             Self::FolderInPlace { .. } => {
-                f.write_str("A folder has this name and was left as it is; choose another name")
+                f.write_str("A folder has this name and was left unchanged; choose another name")
             }
             Self::Appeared { .. } => f.write_str(
-                "Another program took this name meanwhile, and what it wrote was left as it is; add --force to \
+                "Another program took this name meanwhile, and its file was left unchanged; add --force to \
                  replace it, or choose another name",
             ),
             Self::TooLarge { .. } => f.write_str(
@@ -448,8 +448,8 @@ impl Error {
             ),
             Self::Film { why, .. } => write!(
                 f,
-                "The film could not be made ({why}); its pictures are there, so close \
-                 other programs, make room for temporary files (in {}, or set TMPDIR) and try again",
+                "The film could not be made ({why}); its pictures were saved, so close other programs, make \
+                 room for temporary files (in {}, or set TMPDIR) and try again",
                 std::env::temp_dir().display()
             ),
             Self::Scratch { why, .. } => write!(
@@ -466,19 +466,19 @@ impl Error {
 }
 
 /// The sentence without the path.
-struct Words<'a>(&'a Error);
+struct Sentence<'a>(&'a Error);
 
-impl Display for Words<'_> {
+impl Display for Sentence<'_> {
     fn fmt(&self, f: &mut Formatter<'_>) -> Result {
-        self.0.sentence(f)
+        self.0.write_sentence(f)
     }
 }
 
 impl Display for Error {
     fn fmt(&self, f: &mut Formatter<'_>) -> Result {
-        f.write_str(&self.words())?;
+        f.write_str(&self.sentence())?;
         match self.path() {
-            // The name of the file may hold anything, too.
+            // The file's name may contain anything, too.
             Some(path) => write!(f, ": {}", in_line(&path.to_string_lossy(), '·')),
             None => Ok(()),
         }
@@ -493,21 +493,21 @@ impl From<Cancelled> for Error {
     }
 }
 
-/// Words of a file, in a form that a sentence can carry: a damaged header may hold anything.
+/// Text from a file, made fit for a sentence: a damaged header may contain anything.
 fn one_line(text: String) -> String {
-    const MOST: usize = 200;
-    if text.chars().count() <= MOST && !text.contains(is_control) {
+    const MAX_LENGTH: usize = 200;
+    if text.chars().count() <= MAX_LENGTH && !text.contains(is_control) {
         return text;
     }
-    let short: String = in_line(&text, '·').chars().take(MOST).collect();
-    if text.chars().count() > MOST {
+    let short: String = in_line(&text, '·').chars().take(MAX_LENGTH).collect();
+    if text.chars().count() > MAX_LENGTH {
         short + "…"
     } else {
         short
     }
 }
 
-/// The system's words without Rust's `(os error 28)`, to stand inside a sentence.
+/// The system's message without Rust's `(os error 28)`, for use within a sentence.
 pub fn plain(error: &std::io::Error) -> String {
     let text = error.to_string();
     let text = text.split(" (os error").next().unwrap_or(&text);

@@ -1,8 +1,8 @@
 //! A whole file as bytes in memory.
 //!
-//! The held bytes are our own: a program that writes into the file changes nothing here. Large files are
-//! read by all threads at once, into large pages where the system has any. What is used as it lies in
-//! the file need not be waited for ([`part`]).
+//! The bytes are our own copy: a program that writes to the file changes nothing here. Large files are read by all
+//! threads at once, into large pages if the system has them. Parts that are used in place need not be read first
+//! ([`part`]).
 
 use super::numbers::Type;
 use super::source::Source;
@@ -16,23 +16,22 @@ use std::ops::Range;
 use std::path::Path;
 use std::sync::Arc;
 
-/// Files from this size on are read by several threads.
+/// Files of at least this size are read by several threads.
 const LARGE_BYTES: u64 = 4 << 20;
 /// Bytes that one thread reads at a time.
 const PIECE_BYTES: usize = 2 << 20;
-/// Numbers that are converted while they are in a processor's cache.
+/// Numbers converted at a time, while they are in the processor's cache.
 const AT_HAND: usize = 1 << 15;
 
-/// A file's bytes, unpacked if they were compressed, and the job to tell how far their reader is.
+/// A file's bytes, unpacked if they were compressed, and the job to which reading reports progress.
 pub(super) struct FileBytes {
-    held: Held,
-    /// The unpacked size was counted while it was unpacked: then this reports to nobody, but can
-    /// still be cancelled.
+    storage: Storage,
+    /// If the unpacked size was unknown until unpacking ended, this control reports no progress, but still cancels.
     pub control: Control,
     silent: bool,
 }
 
-enum Held {
+enum Storage {
     Pages(memmap2::MmapMut),
     Bytes(Vec<u8>),
 }
@@ -40,47 +39,46 @@ enum Held {
 impl FileBytes {
     pub fn open(path: &Path, control: &Control) -> Result<Self, Error> {
         let source = Source::open(path, control)?;
-        let (held, silent) = match source.known_bytes() {
+        let (storage, silent) = match source.known_bytes() {
             Some(length) if length >= LARGE_BYTES => {
-                (Held::Pages(pages(path, 0..length, control)?), false)
+                (Storage::Pages(pages(path, 0..length, control)?), false)
             }
-            _ => (Held::Bytes(source.whole()?), true),
+            _ => (Storage::Bytes(source.whole()?), true),
         };
         Ok(Self {
-            held,
+            storage,
             control: control.clone(),
             silent,
         })
     }
 
     pub fn bytes(&self) -> &[u8] {
-        match &self.held {
-            Held::Pages(pages) => pages,
-            Held::Bytes(bytes) => bytes,
+        match &self.storage {
+            Storage::Pages(pages) => pages,
+            Storage::Bytes(bytes) => bytes,
         }
     }
 
-    /// To be worked on where they are.
+    /// The bytes, to be modified in place.
     pub fn bytes_mut(&mut self) -> &mut [u8] {
-        match &mut self.held {
-            Held::Pages(pages) => pages,
-            Held::Bytes(bytes) => bytes,
+        match &mut self.storage {
+            Storage::Pages(pages) => pages,
+            Storage::Bytes(bytes) => bytes,
         }
     }
 
     pub fn shared(self) -> Bytes {
-        match self.held {
-            Held::Pages(pages) => Arc::new(pages),
-            Held::Bytes(bytes) => Arc::new(bytes),
+        match self.storage {
+            Storage::Pages(pages) => Arc::new(pages),
+            Storage::Bytes(bytes) => Arc::new(bytes),
         }
     }
 
-    /// The `count` values that the bytes were made to begin with: where they are, unless a third of
-    /// the memory would be held for nothing.
+    /// The first `count` values of the bytes: in place, unless that would waste more than a third of the memory.
     pub fn beginning<T: bytemuck::Pod>(self, count: usize) -> Shared<T> {
-        let (used, held) = (count * size_of::<T>(), self.bytes().len());
+        let (used, length) = (count * size_of::<T>(), self.bytes().len());
         let bytes = self.shared();
-        if held - used <= held / 3
+        if length - used <= length / 3
             && let Some(values) = Shared::view(bytes.clone(), 0..used)
         {
             return values;
@@ -90,7 +88,7 @@ impl FileBytes {
         })
     }
 
-    /// Looks whether the job was cancelled and reports bytes that were worked through.
+    /// Checks for cancellation and reports processed bytes.
     pub fn advance(&self, bytes: usize) -> Result<(), Error> {
         if !self.silent {
             self.control.advance(bytes as u64);
@@ -99,17 +97,17 @@ impl FileBytes {
     }
 }
 
-/// Bytes of our own, in large pages where the system has any: to be handed out in small ones takes
-/// longer than to be filled. `None` where the system has none to give.
+/// Anonymous memory in large pages if the system has them: allocation in small pages takes longer than filling them.
+/// `None` if the system has no memory.
 fn own(bytes: usize) -> Option<memmap2::MmapMut> {
     let own = memmap2::MmapMut::map_anon(bytes).ok()?;
-    // A wish, which need not be granted.
+    // A hint, which may be ignored.
     #[cfg(target_os = "linux")]
     let _ = own.advise(memmap2::Advice::HugePage);
     Some(own)
 }
 
-/// `count` values that `fill` makes out of zeros.
+/// `count` values, initially zero, filled by `fill`.
 pub(super) fn filled<T: bytemuck::Pod>(count: usize, fill: impl FnOnce(&mut [T])) -> Shared<T> {
     let bytes = count.saturating_mul(size_of::<T>());
     let Some(mut own) = own(bytes).filter(|_| bytes as u64 >= LARGE_BYTES) else {
@@ -117,14 +115,14 @@ pub(super) fn filled<T: bytemuck::Pod>(count: usize, fill: impl FnOnce(&mut [T])
         fill(&mut values);
         return values.into();
     };
-    // Mapped memory begins with a page, which suits every number.
+    // Mapped memory begins at a page, which is aligned for every number type.
     fill(bytemuck::cast_slice_mut(&mut own));
     let own: Bytes = Arc::new(own);
     Shared::view(own, 0..bytes).unwrap_or_default()
 }
 
-/// A part of a file, to be used as it lies there: mapped while that is safe, else in memory of its own that
-/// begins with a page. A file that ends before it was shortened meanwhile, and is refused.
+/// A part of a file, for use in place: mapped while that is safe, otherwise copied to page-aligned memory. A file
+/// that ends early was shortened meanwhile and gives an error.
 pub(super) fn part(path: &Path, range: Range<u64>, control: &Control) -> Result<Bytes, Error> {
     if range.is_empty() {
         return Ok(Arc::new(Vec::new()));
@@ -146,7 +144,7 @@ fn short_of_memory(path: &Path, bytes: u64) -> Error {
     }
 }
 
-/// Makes sure that this many bytes can be had.
+/// Checks that this many bytes are available.
 fn room(path: &Path, bytes: u64) -> Result<(), Error> {
     memory::claim(super::source::READING, bytes).map_err(|e| Error::memory(path, e))
 }
@@ -159,19 +157,19 @@ fn pages(path: &Path, range: Range<u64>, control: &Control) -> Result<memmap2::M
     let pieces = own.par_chunks_mut(PIECE_BYTES).enumerate();
     pieces.try_for_each(|(i, piece)| {
         control.check()?;
-        let mut place = Place::at(path, range.start + (i * PIECE_BYTES) as u64)?;
-        place.read(piece)
+        let mut reader = FileReader::at(path, range.start + (i * PIECE_BYTES) as u64)?;
+        reader.read(piece)
     })?;
     Ok(own)
 }
 
-/// A file from some byte on, for one of several readers.
-struct Place<'a> {
+/// A file opened at a byte offset, for one of several readers.
+struct FileReader<'a> {
     path: &'a Path,
     file: disk::File,
 }
 
-impl<'a> Place<'a> {
+impl<'a> FileReader<'a> {
     fn at(path: &'a Path, byte: u64) -> Result<Self, Error> {
         let failed = |e: std::io::Error| Error::reading(path, &e);
         let mut file = disk::File::open(path).map_err(failed)?;
@@ -179,7 +177,7 @@ impl<'a> Place<'a> {
         Ok(Self { path, file })
     }
 
-    /// Reads the next bytes. A file that ends before was shortened meanwhile.
+    /// Reads the next bytes. A file that ends early was shortened meanwhile.
     fn read(&mut self, bytes: &mut [u8]) -> Result<(), Error> {
         self.file.read_exact(bytes).map_err(|e| match e.kind() {
             ErrorKind::UnexpectedEof => Error::malformed(
@@ -192,27 +190,27 @@ impl<'a> Place<'a> {
     }
 }
 
-/// Some bytes of a file.
+/// Reads some bytes of a file.
 pub(super) fn some(path: &Path, start: u64, bytes: usize) -> Result<Vec<u8>, Error> {
     let mut all = vec![0; bytes];
-    Place::at(path, start)?.read(&mut all)?;
+    FileReader::at(path, start)?.read(&mut all)?;
     Ok(all)
 }
 
-/// Hands over the bytes of a range of a file, in pieces of whole numbers of any type.
+/// Passes a range of a file in pieces that contain whole numbers of any type.
 pub(super) fn pieces(
     path: &Path,
     mut range: Range<u64>,
     control: &Control,
     mut take: impl FnMut(&[u8]),
 ) -> Result<(), Error> {
-    let mut place = Place::at(path, range.start)?;
+    let mut reader = FileReader::at(path, range.start)?;
     let mut buffer = vec![0; PIECE_BYTES];
     while !range.is_empty() {
         control.check()?;
         let bytes = (range.end - range.start).min(PIECE_BYTES as u64);
         let piece = &mut buffer[..bytes as usize];
-        place.read(piece)?;
+        reader.read(piece)?;
         take(piece);
         control.advance(bytes);
         range.start += bytes;
@@ -220,7 +218,7 @@ pub(super) fn pieces(
     Ok(())
 }
 
-/// Numbers that lie in a file from some byte on, as `count` values of float32.
+/// Numbers in a file from an offset on, as `count` values of float32.
 pub(super) fn floats<T: bytemuck::Pod>(
     path: &Path,
     start: u64,
@@ -237,8 +235,7 @@ pub(super) fn floats<T: bytemuck::Pod>(
     outcome.map(|()| values)
 }
 
-/// Fills `out` with numbers that lie in a file from some byte on: what is read is converted while the
-/// processor has it at hand.
+/// Fills `out` with numbers in a file from an offset on, converting each piece while it is in the processor's cache.
 pub(super) fn fill(
     path: &Path,
     start: u64,
@@ -250,15 +247,15 @@ pub(super) fn fill(
     pieces.try_for_each(|(i, piece)| {
         control.check()?;
         let at = start + (i * PIECE_BYTES / 4 * number.bytes()) as u64;
-        let mut place = Place::at(path, at)?;
+        let mut reader = FileReader::at(path, at)?;
         control.advance((piece.len() * number.bytes()) as u64);
         if number.is_single(big_endian) {
-            return place.read(bytemuck::cast_slice_mut(piece));
+            return reader.read(bytemuck::cast_slice_mut(piece));
         }
         let mut buffer = vec![0; number.bytes() * AT_HAND];
         for out in piece.chunks_mut(AT_HAND) {
             let bytes = &mut buffer[..number.bytes() * out.len()];
-            place.read(bytes)?;
+            reader.read(bytes)?;
             number.fill_alone(bytes, big_endian, out);
         }
         Ok(())

@@ -1,10 +1,11 @@
-//! Films (MP4): whether one is whole. A program that makes one can end well though the disk was full.
+//! Checks whether films (MP4) are complete. The program that makes them may report success although the disk was
+//! full.
 
 use super::disk::File;
 use std::io::{Read as _, Result, Seek as _, SeekFrom};
 use std::path::Path;
 
-/// Whether the boxes of a file (ISO/IEC 14496-12) end where it ends, and those that every player needs are there.
+/// Whether the boxes of a file (ISO/IEC 14496-12) end where it ends and include those that every player needs.
 pub fn is_whole(path: &Path) -> Result<bool> {
     let mut file = File::open(path)?;
     let end = file.seek(SeekFrom::End(0))?;
@@ -18,9 +19,9 @@ pub fn is_whole(path: &Path) -> Result<bool> {
         file.read_exact(&mut head)?;
         let [a, b, c, d, kind @ ..] = head;
         let length = match u32::from_be_bytes([a, b, c, d]) {
-            // To the end of the file.
+            // The box extends to the end of the file.
             0 => end - at,
-            // A longer number follows.
+            // A 64-bit length follows.
             1 if end - at >= 16 => {
                 let mut long = [0; 8];
                 file.read_exact(&mut long)?;

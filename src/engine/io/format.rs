@@ -1,5 +1,5 @@
-//! The one table of file formats: names, endings, what each holds. Dialogs, help texts, the README
-//! and the sentences about what a format cannot hold come from it.
+//! The single table of file formats: names, extensions, contents. Dialogs, help texts, the README and the sentences
+//! about unsupported contents are derived from it.
 
 use crate::data::Tractogram;
 use crate::data::tractogram::{Columns, LENGTH, columns};
@@ -28,7 +28,7 @@ pub enum Format {
     Png,
 }
 
-/// Kinds of files.
+/// Kinds of contents.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Content {
     Image,
@@ -38,7 +38,7 @@ pub enum Content {
     Picture,
 }
 
-/// How many values with names a format holds.
+/// How many named values a format can store.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum NameSupport {
     Nothing,
@@ -52,7 +52,7 @@ pub struct FormatCapabilities {
     pub per_point: NameSupport,
     pub per_streamline: NameSupport,
     pub groups: bool,
-    /// The grid of the image that the streamlines are from.
+    /// The grid of the image to which the streamlines belong.
     pub grid: bool,
 }
 
@@ -62,11 +62,11 @@ pub struct Kind {
     pub format: Format,
     pub content: Content,
     pub name: &'static str,
-    /// Endings of its file names in lower case, without the first dot; the first is the usual one.
+    /// Extensions of its file names in lower case, without the first dot; the first is the default.
     pub extensions: &'static [&'static str],
-    /// Its variants that are read, in words; nothing if it is not opened by itself.
+    /// The variants that are read, as text; empty if it cannot be opened by itself.
     pub reads: &'static str,
-    /// Its variants that are written; nothing if none is.
+    /// The variants that are written; empty if none.
     pub writes: &'static str,
     pub holds: FormatCapabilities,
 }
@@ -256,7 +256,7 @@ impl Format {
     }
 
     pub fn kind(self) -> &'static Kind {
-        // Every format has its row, which a test looks after.
+        // Every format has a row; a test checks this.
         TABLE
             .iter()
             .find(|kind| kind.format == self)
@@ -275,43 +275,43 @@ impl Format {
         self.kind().extensions
     }
 
-    /// The usual ending in capitals, as people call the format.
+    /// The default extension in capitals, as the format is commonly called.
     pub fn short_name(self) -> String {
         self.extensions()[0].to_uppercase()
     }
 
-    /// Whether `open` reads it. Gradients are read beside a scan.
+    /// Whether `open` reads it. Gradients are read together with a scan.
     pub fn opens(self) -> bool {
         !self.kind().reads.is_empty()
     }
 
-    /// Whether results can be saved as it.
+    /// Whether results can be saved in it.
     pub fn saves(self) -> bool {
         !self.kind().writes.is_empty()
     }
 
-    /// The format that a file's name says.
+    /// The format given by a file's name.
     pub fn named(path: &Path) -> Option<Self> {
         let extension = super::extension(path);
         Self::all().find(|f| f.extensions().contains(&extension.as_str()))
     }
 
-    /// Formats that streamlines can be saved as.
+    /// Formats in which streamlines can be saved.
     pub fn of_saved_streamlines() -> impl Iterator<Item = Self> {
         Self::all().filter(|f| f.content() == Content::Streamlines && f.saves())
     }
 
-    /// Formats that surfaces can be saved as.
+    /// Formats in which surfaces can be saved.
     pub fn of_saved_surfaces() -> impl Iterator<Item = Self> {
         Self::all().filter(|f| f.content() == Content::Surface && f.saves())
     }
 
-    /// `.tck, .trk, .trx`: the usual endings of those formats.
+    /// `.tck, .trk, .trx`: the default extensions of those formats.
     pub fn streamline_endings() -> String {
         Self::endings(Self::of_saved_streamlines())
     }
 
-    /// The usual endings of some formats, with dots.
+    /// The default extensions of some formats, with dots.
     pub fn endings(formats: impl Iterator<Item = Self>) -> String {
         let endings = formats.map(|f| format!(".{}", f.extensions()[0]));
         endings.collect::<Vec<_>>().join(", ")
@@ -323,7 +323,7 @@ impl Format {
         format!("{} ({})", self.name(), dotted.join(", "))
     }
 
-    /// `an image (.nii.gz, .mgz, .nrrd) or streamlines (.tck, .trk)`: the usual endings of what is read.
+    /// `an image (.nii.gz, .mgz, .nrrd) or streamlines (.tck, .trk)`: the default extensions of readable files.
     pub(crate) fn readable_names() -> String {
         let kinds = [
             ("an image", Content::Image),
@@ -336,9 +336,9 @@ impl Format {
         kinds.join(" or ")
     }
 
-    /// Losses of a tractogram in a file of this format, one sentence each. Lengths do not
-    /// count: they follow from the points.
-    pub fn losses(self, tractogram: &Tractogram) -> Vec<String> {
+    /// Contents of a tractogram that a file of this format cannot hold, one sentence each. Lengths do not count: they
+    /// follow from the points.
+    pub fn unsupported_contents(self, tractogram: &Tractogram) -> Vec<String> {
         let holds = self.kind().holds;
         let short = self.short_name();
         let mut losses = Vec::new();
@@ -365,8 +365,8 @@ impl Format {
         losses
     }
 
-    /// A sentence about the grid that a file of this format would not name.
-    pub fn grid_loss(self, tractogram: &Tractogram) -> Option<String> {
+    /// A sentence about a grid that a file of this format cannot name.
+    pub fn unsupported_grid(self, tractogram: &Tractogram) -> Option<String> {
         let lost = tractogram.grid.is_some() && !self.kind().holds.grid;
         lost.then(|| {
             format!(
@@ -376,7 +376,7 @@ impl Format {
         })
     }
 
-    /// Names that have to change in this format.
+    /// Names that must change in this format.
     fn renamed(self, tractogram: &Tractogram) -> Vec<(String, String)> {
         match self {
             Self::Trk => super::trk::renamed(tractogram),
@@ -385,7 +385,7 @@ impl Format {
         }
     }
 
-    /// The table of streamline formats as the README shows it.
+    /// The table of streamline formats in the README.
     pub fn markdown() -> String {
         let mut text = String::from(
             "| streamlines | read | written | besides points |\n| --- | --- | --- | --- |\n",
@@ -399,7 +399,7 @@ impl Format {
                 endings.join(" "),
                 or_dash(kind.reads),
                 or_dash(kind.writes),
-                kind.holds.words()
+                kind.holds.description()
             );
         }
         text
@@ -407,7 +407,7 @@ impl Format {
 }
 
 impl FormatCapabilities {
-    fn words(self) -> String {
+    fn description(self) -> String {
         let named = |room: NameSupport, each: &str| match room {
             NameSupport::Nothing => None,
             NameSupport::UpTo(1) => Some(format!("a value per {each}")),
@@ -429,7 +429,7 @@ impl FormatCapabilities {
     }
 }
 
-/// The sentence about named values that find no room.
+/// The sentence about named values that do not fit.
 fn left_out(
     format: &str,
     each: &str,
@@ -459,18 +459,18 @@ fn left_out(
     }
 }
 
-/// The first `room` values; a length gives up its place to another.
+/// The first `room` values; a length gives up its place to another value.
 pub(super) fn kept<'a, 'b>(columns: &'b [Columns<'a>], room: usize) -> Vec<&'b Columns<'a>> {
     let crowded = columns.len() > room;
     let chosen = columns.iter().filter(|c| !crowded || c.name != LENGTH);
     chosen.take(room).collect()
 }
 
-/// Names for a sentence, not more than it can carry.
+/// Names for a sentence, limited in number.
 fn some(names: &[&str]) -> String {
-    const MOST: usize = 6;
-    match names.len().checked_sub(MOST) {
+    const MAX_NAMES: usize = 6;
+    match names.len().checked_sub(MAX_NAMES) {
         None | Some(0) => names.join(", "),
-        Some(more) => format!("{} and {more} more", names[..MOST].join(", ")),
+        Some(more) => format!("{} and {more} more", names[..MAX_NAMES].join(", ")),
     }
 }

@@ -1,6 +1,6 @@
-//! What FreeSurfer's numbers stand for in the label maps that its `recon-all` writes (`aseg`, `aparc+aseg`,
-//! `aparc.a2009s+aseg`, `wmparc`), for those that come without a table. Names and numbers are those of
-//! FreeSurferColorLUT.txt, version 7, as are the colours.
+//! The meaning of FreeSurfer's numbers in the label maps that its `recon-all` writes (`aseg`, `aparc+aseg`,
+//! `aparc.a2009s+aseg`, `wmparc`), for maps without a table. Names, numbers and colours are those of
+//! FreeSurferColorLUT.txt, version 7.
 //!
 //! Fischl et al., Neuron 33:341, 2002 (subcortical); Desikan et al., NeuroImage 31:968, 2006, and Destrieux
 //! et al., NeuroImage 53:1, 2010 (cortex).
@@ -35,7 +35,7 @@ const PAIRS: [(u32, u32, &str, Rgb); 20] = [
     (5001, 5002, "UnsegmentedWhiteMatter", [20, 30, 40]),
 ];
 
-/// Labels whose right side has another colour than the left.
+/// Labels whose right side has a different colour from the left.
 const RIGHT: [(u32, Rgb); 2] = [(52, [13, 48, 255]), (63, [0, 200, 221])];
 
 const MIDDLE: [(u32, &str, Rgb); 13] = [
@@ -54,7 +54,7 @@ const MIDDLE: [(u32, &str, Rgb); 13] = [
     (255, "CC_Anterior", [0, 0, 255]),
 ];
 
-/// Desikan's labels of the cortex, in the order of their numbers from the first of a side on.
+/// Desikan's cortical labels, in the order of their numbers from the first of a side.
 const DESIKAN: [(&str, Rgb); 36] = [
     ("unknown", [25, 5, 25]),
     ("bankssts", [25, 100, 40]),
@@ -94,7 +94,7 @@ const DESIKAN: [(&str, Rgb); 36] = [
     ("insula", [255, 192, 32]),
 ];
 
-/// Destrieux's: G gyrus, S sulcus.
+/// Destrieux's labels: G gyrus, S sulcus.
 const DESTRIEUX: [(&str, Rgb); 76] = [
     ("Unknown", [0, 0, 0]),
     ("G_and_S_frontomargin", [23, 220, 60]),
@@ -174,8 +174,8 @@ const DESTRIEUX: [(&str, Rgb); 76] = [
     ("S_temporal_transverse", [221, 60, 60]),
 ];
 
-/// A cortical parcellation: its first number on the left and on the right, what precedes a name there, and the
-/// colour of the label with that index from that of the list.
+/// A cortical parcellation: its first number on the left and on the right, the prefix of its names there, and a
+/// function that derives the colour of a label from its index and its colour in the list.
 struct Parcels {
     first: [u32; 2],
     prefixes: [&'static str; 2],
@@ -184,7 +184,7 @@ struct Parcels {
 }
 
 impl Parcels {
-    /// Labels of the cortex, which have the colours of the list.
+    /// Cortical labels, with the colours of the list.
     const fn cortex(
         first: [u32; 2],
         prefixes: [&'static str; 2],
@@ -202,7 +202,7 @@ impl Parcels {
 const PARCELS: [Parcels; 4] = [
     Parcels::cortex([1000, 2000], ["ctx-lh-", "ctx-rh-"], &DESIKAN),
     Parcels {
-        // White matter has the complement of its cortex's colour, but for the insula.
+        // White matter has the complement of its cortex's colour, except the insula.
         colour: |i, rgb| match i {
             35 => [20, 220, 160],
             _ => rgb.map(|level| 255 - level),
@@ -213,7 +213,7 @@ const PARCELS: [Parcels; 4] = [
     Parcels::cortex([13100, 14100], ["wm_lh_", "wm_rh_"], &DESTRIEUX),
 ];
 
-/// All of them.
+/// All labels.
 fn all() -> BTreeMap<u32, Label> {
     let mut table = BTreeMap::new();
     let mut put = |number: u32, name: String, rgb: Rgb| {
@@ -246,7 +246,7 @@ fn all() -> BTreeMap<u32, Label> {
     table
 }
 
-/// The names and colours of a label map with these numbers; `None` where one is none of FreeSurfer's.
+/// The names and colours of a label map with these numbers; `None` if any of them is not FreeSurfer's.
 pub(super) fn names(numbers: &BTreeSet<u32>) -> Option<Labels> {
     let mut table = all();
     table.retain(|number, _| numbers.contains(number));

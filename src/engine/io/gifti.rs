@@ -10,7 +10,7 @@ use flate2::write::ZlibEncoder;
 use std::io::Write as _;
 
 pub(super) fn bytes(surface: &Surface, description: &str) -> Vec<u8> {
-    // The one thing that ends such a section.
+    // The only text that ends such a section.
     let description = one_line(description).replace("]]>", "]]");
     let numbers = surface.points.iter().flatten();
     let points: Vec<u8> = numbers.flat_map(|v| v.to_le_bytes()).collect();

@@ -1,9 +1,9 @@
 //! Gradient tables: FSL's `bval` and `bvec`, MRtrix's `.b`.
 //!
-//! An FSL vector is relative to the image's axes, with x negated when the affine's determinant is
-//! positive; turning it by the affine's rotation gives world axes. An MRtrix row is `x y z b` in
-//! world axes already. Vectors are brought to unit length; the b-value is never scaled by the
-//! square of the length (MRtrix's option), since the files of FSL and of scanners do not mean that.
+//! An FSL vector is relative to the image's axes, with x negated if the affine's determinant is positive; rotating it
+//! by the affine's rotation gives world axes. An MRtrix row is `x y z b` in world axes. Vectors are normalised to
+//! unit length; the b-value is never scaled by the square of the length (MRtrix's option), because files of FSL and
+//! of scanners do not mean that.
 
 mod units;
 
@@ -15,22 +15,22 @@ use crate::data::Grid;
 use crate::data::axis_change::{image_from_fsl, world_from_fsl};
 use crate::data::gradients::{B0_LIMIT_S_PER_MM2, Gradients, Weighting, volume_numbers};
 use crate::data::rotation::rotation;
-use crate::data::words::agreed;
+use crate::data::text::agreed;
 use glam::{DMat3, DVec3};
 use std::path::{Path, PathBuf};
 
 /// Start of the warning about a scan from which no tensor can be fitted.
 pub const NONE_WEIGHTED: &str = "No volume is diffusion-weighted";
-/// A table is numbers for at most some thousand volumes.
+/// A table holds numbers for at most some thousand volumes.
 const TEXT_LIMIT_BYTES: u64 = 16 << 20;
-/// Shorter vectors are zero: some programs write 1e-8 for it.
+/// Shorter vectors count as zero: some programs write 1e-8.
 const ZERO_LENGTH: f64 = 1e-3;
-/// Lengths further from 1 are worth a word.
+/// Lengths that differ more from 1 cause a warning.
 const LENGTH_TOLERANCE: f64 = 0.1;
-/// Axes that differ by less are turned by rounding alone.
+/// Axes that differ by less differ only by rounding.
 const TURN: f64 = 1e-6;
 
-/// Which files hold a table.
+/// The files that hold a table.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum TableFiles {
     Fsl {
@@ -50,8 +50,8 @@ impl TableFiles {
         }
     }
 
-    /// The files that a user named: a `.b` file, one of an FSL pair (the other is looked for beside it), or
-    /// both of a pair in either order.
+    /// The files that a user named: a `.b` file, one of an FSL pair (the other is looked for next to it), or both
+    /// files of a pair in either order.
     pub fn from_paths(paths: &[PathBuf]) -> Result<Self, Error> {
         match paths {
             [one] => match kind_of(one) {
@@ -118,9 +118,9 @@ fn pair_of(path: &Path, from: &str, to: &str) -> Result<PathBuf, Error> {
     }
 }
 
-/// The table beside a scan: `dwi.nii.gz` → `dwi.bval` and `dwi.bvec`, `dwi.bvals` and `dwi.bvecs`,
-/// `dwi.b`, the header of an NRRD, or the folder's `bvals` and `bvecs`, in this order.
-pub fn find_beside(scan: &Path) -> Option<TableFiles> {
+/// The table next to a scan: `dwi.nii.gz` → `dwi.bval` and `dwi.bvec`, `dwi.bvals` and `dwi.bvecs`, `dwi.b`, the
+/// header of an NRRD, or the folder's `bvals` and `bvecs`, in this order.
+pub fn find_companion(scan: &Path) -> Option<TableFiles> {
     let there = |path: PathBuf| Some(path).filter(|p| p.is_file());
     let own = |extension: &str| there(with_extension(scan, extension));
     let pair = |bval: Option<PathBuf>, bvec: Option<PathBuf>| {
@@ -134,15 +134,15 @@ pub fn find_beside(scan: &Path) -> Option<TableFiles> {
         .or_else(|| pair(own("bvals"), own("bvecs")))
         .or_else(|| own("b").map(TableFiles::Mrtrix))
         .or_else(|| {
-            // A header that cannot be read is told of when it is.
+            // A header that cannot be read is reported when it is read.
             let in_scan = is_nrrd(scan) && !matches!(nrrd::gradients(scan), Ok(None));
             in_scan.then(|| TableFiles::Nrrd(scan.to_owned()))
         })
         .or_else(|| pair(of_folder("bvals"), of_folder("bvecs")))
 }
 
-/// Half of an FSL table that lies beside a scan without its other half.
-pub fn alone_beside(scan: &Path) -> Option<String> {
+/// Half of an FSL table next to a scan without its other half.
+pub fn unpaired_table(scan: &Path) -> Option<String> {
     let own = |ending: &str| with_extension(scan, ending).is_file();
     let pairs = [("bval", "bvec"), ("bvals", "bvecs")];
     let pairs = pairs.into_iter().flat_map(|(b, v)| [(b, v), (v, b)]);
@@ -152,8 +152,8 @@ pub fn alone_beside(scan: &Path) -> Option<String> {
     })
 }
 
-/// Refuses files that do not hold what they were named as. [`read`] takes a pair in either order,
-/// which a command that names each must not.
+/// Returns an error if files do not hold what their options name. [`read`] accepts a pair in either order, which a
+/// command that names each must not.
 pub fn check_named(files: &TableFiles) -> Result<(), Error> {
     match files {
         TableFiles::Mrtrix(path) => mrtrix_rows(path).map(drop),
@@ -179,19 +179,19 @@ pub fn check_named(files: &TableFiles) -> Result<(), Error> {
     }
 }
 
-/// A table that was read.
+/// A gradient table after reading.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Table {
     pub gradients: Gradients,
     pub files: Vec<PathBuf>,
     /// One sentence each, without the path.
     pub warnings: Vec<String>,
-    /// What is good to know only.
+    /// Information without consequences for the result.
     pub notes: Vec<String>,
 }
 
-/// The table of a scan: from the files the user named, else from those beside it, if any. Where the grid is not that
-/// of the file the image was moved, and the directions turn with it: those of FSL since they are relative to the
+/// The table of a scan: from the files the user named, otherwise from those next to it, if any. If the grid is not
+/// that of the file, the image was moved, and the directions rotate with it: FSL's because they are relative to the
 /// image's axes, those in world axes here.
 pub fn for_scan(
     scan: &Path,
@@ -200,11 +200,11 @@ pub fn for_scan(
     volumes: usize,
 ) -> Result<Option<Table>, Error> {
     let files = if named.is_empty() {
-        find_beside(scan)
+        find_companion(scan)
     } else {
         Some(TableFiles::from_paths(named)?)
     };
-    // A scan that is no file lies where its grid says.
+    // A scan that is not a file lies where its grid states.
     let own = match scan.is_file() && files.is_some() {
         true => Some(image::read_grid(scan, &Control::new())?),
         false => None,
@@ -215,13 +215,13 @@ pub fn for_scan(
         .transpose()
 }
 
-/// b-values and vectors as files hold them: none brought to unit length, none left out.
+/// b-values and vectors as stored in files, neither normalised nor filtered.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Rows {
     /// s/mm²
     pub b: Vec<f64>,
     vectors: Vec<DVec3>,
-    /// Whether the vectors are relative to the image's axes, as FSL's are; else to the world's.
+    /// Whether the vectors are relative to the image's axes, as FSL's are; otherwise they are in world axes.
     of_image: bool,
 }
 
@@ -235,7 +235,7 @@ impl Rows {
         self.vectors.iter().map(|&v| world * v).collect()
     }
 
-    /// Unit vectors in world axes; zero where a vector says no direction.
+    /// Unit vectors in world axes; zero if a vector has no direction.
     pub fn directions(&self, grid: &Grid) -> Vec<DVec3> {
         let unit = |v: DVec3| match says_none(v) {
             true => DVec3::ZERO,
@@ -253,8 +253,8 @@ impl Rows {
         self.vectors.iter().map(|&v| image * v).collect()
     }
 
-    /// Rotates the vectors with an image that was moved. FSL's stay as they are relative to the image's axes, with
-    /// the sign of x that they have on the grid they were made for: a mirrored image keeps it.
+    /// Rotates the vectors with an image that was moved. FSL's vectors do not change relative to the image's axes,
+    /// and keep the sign of x that they have on their original grid, even for a mirrored image.
     pub fn moved(self, from: &Grid, to: &Grid) -> Self {
         let turn = match self.of_image {
             true => rotation(to.world_from_voxel.matrix3) * image_from_fsl(from),
@@ -268,7 +268,7 @@ impl Rows {
         }
     }
 
-    /// The losses in an NRRD, whose vectors' lengths are shares of the largest b-value.
+    /// The losses in an NRRD, where vector lengths encode shares of the largest b-value.
     pub fn losses_in_nrrd(&self) -> Vec<String> {
         let pairs = || self.b.iter().zip(&self.vectors);
         let silent = pairs().filter(|(b, v)| **b > 0.0 && says_none(**v)).count();
@@ -303,12 +303,12 @@ fn is_odd(length: f64) -> bool {
     (length - 1.0).abs() > LENGTH_TOLERANCE
 }
 
-/// The rows of a scan's table, if there is one beside it or in its header: for another file.
+/// The rows of a scan's table next to it or in its header, if there is one: for another file.
 pub fn rows_of(scan: &Path, volumes: usize) -> Result<Option<Rows>, Error> {
-    let Some(files) = find_beside(scan) else {
+    let Some(files) = find_companion(scan) else {
         return Ok(None);
     };
-    // A folder's own table is that of one scan among its images.
+    // A folder's own table belongs to one scan among its images.
     let of_folder = matches!(&files, TableFiles::Fsl { bval, .. } if bval.file_stem() == Some("bvals".as_ref()));
     match table_rows(&files, volumes) {
         Err(Error::Counts { .. }) if of_folder || volumes == 1 => Ok(None),
@@ -362,7 +362,7 @@ fn table_rows(files: &TableFiles, volumes: usize) -> Result<Rows, Error> {
     })
 }
 
-/// A file of a table as it was before a process began to replace the table, alone or with its image, and was killed.
+/// A file of a table as it was before a process that began to replace the table, alone or with its image, was killed.
 fn before(bval: &Path, file: &Path) -> Option<PathBuf> {
     let images = Format::all()
         .filter(|f| f.content() == Content::Image)
@@ -373,17 +373,17 @@ fn before(bval: &Path, file: &Path) -> Option<PathBuf> {
         .find_map(|first| atomic::before(&first, file))
 }
 
-/// The sentence about files of a table in whose place older ones are read.
-pub fn says_before(files: &TableFiles) -> Option<String> {
+/// The sentence about table files whose earlier versions were read instead.
+pub fn previous_files_note(files: &TableFiles) -> Option<String> {
     let TableFiles::Fsl { bval, bvec } = files else {
         return None;
     };
     let files = [bval, bvec].into_iter().map(PathBuf::as_path);
     let replaced: Vec<&Path> = files.filter(|file| before(bval, file).is_some()).collect();
-    (!replaced.is_empty()).then(|| atomic::says_before(&replaced))
+    (!replaced.is_empty()).then(|| atomic::previous_files_note(&replaced))
 }
 
-/// Reads a table for a scan of `volumes` volumes on `grid`.
+/// Reads a table for a scan with `volumes` volumes on `grid`.
 pub fn read(files: &TableFiles, grid: &Grid, volumes: usize) -> Result<Table, Error> {
     read_moved(files, grid, grid, volumes)
 }
@@ -404,7 +404,7 @@ fn read_moved(files: &TableFiles, own: &Grid, grid: &Grid, volumes: usize) -> Re
     })?;
     let (gradients, mut warnings) = checked(b_values, vectors);
     warnings.splice(0..0, unit);
-    warnings.extend(says_before(files));
+    warnings.extend(previous_files_note(files));
     let note = "The gradients are in the world's axes; they were turned with the image";
     Ok(Table {
         gradients,
@@ -414,7 +414,7 @@ fn read_moved(files: &TableFiles, own: &Grid, grid: &Grid, volumes: usize) -> Re
     })
 }
 
-/// Unit vectors, zero where a vector is unusable or not needed, and what to tell about it.
+/// Unit vectors, zero if a vector is unusable or not needed, and warnings about them.
 fn checked(b_values: Vec<f64>, vectors: Vec<DVec3>) -> (Gradients, Vec<String>) {
     let mut odd_lengths = Vec::new();
     let directions = b_values.iter().zip(vectors).map(|(&b, v)| {
@@ -472,7 +472,7 @@ fn checked(b_values: Vec<f64>, vectors: Vec<DVec3>) -> (Gradients, Vec<String>) 
     (gradients, warnings)
 }
 
-/// Rows of numbers; `#` starts a comment, commas count as white space.
+/// Rows of numbers; `#` starts a comment, commas count as blanks.
 fn rows(path: &Path) -> Result<Vec<Vec<f64>>, Error> {
     let text = read_text(path, TEXT_LIMIT_BYTES)?;
     let mut rows = Vec::new();
@@ -567,18 +567,18 @@ fn shape_in_words(rows: &[Vec<f64>]) -> String {
     }
 }
 
-/// Writes FSL's pair for a scan on `grid`: the inverse of reading. Every digit is written, so that
-/// what is read again is the same to rounding.
+/// Writes an FSL pair for a scan on `grid`, the inverse of reading. Every digit is written, so that reading it gives
+/// the same values up to rounding.
 pub fn save(bval: &Path, bvec: &Path, gradients: &Gradients, grid: &Grid) -> Result<(), Error> {
     let rows = Rows {
         b: gradients.b_s_per_mm2.clone(),
         vectors: gradients.directions.clone(),
         of_image: false,
     };
-    atomic::put_together(prepare(bval, bvec, &rows, grid)?.into())
+    atomic::rename_together(prepare(bval, bvec, &rows, grid)?.into())
 }
 
-/// Writes FSL's pair, all but the names.
+/// Writes an FSL pair under temporary names.
 pub(super) fn prepare(
     bval: &Path,
     bvec: &Path,

@@ -1,4 +1,4 @@
-//! The parts that all image formats share: the choice of the reader by the format.
+//! The part shared by all image formats: choosing the reader by format.
 
 use super::format::Format;
 use super::stored::Stored;
@@ -7,7 +7,7 @@ use crate::compute::Control;
 use crate::data::{Grid, Volume};
 use std::path::Path;
 
-/// Reads an image of any format.
+/// Reads an image in any format.
 pub fn read(path: &Path, control: &Control) -> Result<(Volume, SpaceInfo), Error> {
     match detect(path)? {
         Format::Nifti => nifti::read(path, control),
@@ -21,18 +21,18 @@ pub fn read(path: &Path, control: &Control) -> Result<(Volume, SpaceInfo), Error
     }
 }
 
-/// A series of volumes of which the first one is kept.
+/// A series of volumes of which only the first is kept.
 pub struct Overview {
     pub first: Volume,
     /// Volumes of the series.
     pub frames: usize,
-    /// Values of all volumes that are no number, and that are infinite.
+    /// Number of NaN values, and of infinite values, in all volumes.
     pub not_a_number: usize,
     pub infinite: usize,
     pub remarks: Vec<Remark>,
 }
 
-/// Reads a series in a NIfTI file with the memory of one volume; `None` for anything else.
+/// Reads a series in a NIfTI file with the memory of one volume; `None` for any other file.
 pub fn overview(path: &Path, control: &Control) -> Result<Option<Overview>, Error> {
     match detect(path)? {
         Format::Nifti => nifti::overview(path, control),
@@ -40,7 +40,7 @@ pub fn overview(path: &Path, control: &Control) -> Result<Option<Overview>, Erro
     }
 }
 
-/// Reads an image of any format as it is stored.
+/// Reads an image in any format in its stored type.
 pub(super) fn stored(path: &Path, control: &Control) -> Result<(Stored, SpaceInfo), Error> {
     match detect(path)? {
         Format::Mgh => mgh::stored(path, control),

@@ -1,9 +1,9 @@
-//! Faults of a JSON text, in words for its user: the library's name types of the program.
+//! Errors in JSON text, described for users: the library's messages name types of the program.
 
 use serde_json::Value;
 use serde_json::error::{Category, Error};
 
-/// The fault with its place where that is known: `no member "steps" (line 3, column 9)`.
+/// The error with its position if known: `no member "steps" (line 3, column 9)`.
 pub fn found(error: &Error) -> String {
     let text = error.to_string();
     let place = format!(" at line {} column {}", error.line(), error.column());
@@ -14,7 +14,7 @@ pub fn found(error: &Error) -> String {
         Category::Data => of_data(text.strip_suffix(&place).unwrap_or(&text)),
     };
     match error.line() {
-        // A value that was parsed before has no place.
+        // A value that has already been parsed has no position.
         0 => what,
         line => format!("{what} (line {line}, column {})", error.column()),
     }
@@ -48,13 +48,13 @@ fn of_data(message: &str) -> String {
         .into_iter()
         .find_map(|start| message.strip_prefix(start));
     match typed.and_then(|message| message.rsplit_once(", expected ")) {
-        Some((value, wanted)) => format!("{} in place of {}", value_words(value), kind(wanted)),
+        Some((value, expected)) => format!("{} in place of {}", value_text(value), kind(expected)),
         None => "a value that does not belong there".to_owned(),
     }
 }
 
-/// A value, from the words of `serde::de::Unexpected`, or the length of a list.
-fn value_words(value: &str) -> String {
+/// A value described by `serde::de::Unexpected`, or the length of a list.
+fn value_text(value: &str) -> String {
     let within = |start: &str| value.strip_prefix(start)?.strip_suffix('`');
     if let Some(number) = within("integer `").or(within("floating point `")) {
         return format!("the number {number}");
@@ -74,7 +74,7 @@ fn value_words(value: &str) -> String {
     }
 }
 
-/// The kind of value that a type of the program needs.
+/// The kind of value that a type of the program requires.
 fn kind(requested: &str) -> String {
     let whole = [
         "u8", "u16", "u32", "u64", "usize", "i8", "i16", "i32", "i64",
@@ -100,7 +100,7 @@ fn kind(requested: &str) -> String {
     }
 }
 
-/// Names of members of the first value that the second lacks: `run.params.target`.
+/// Names of members of the first value that the second lacks, such as `run.params.target`.
 pub fn unknown(all: &Value, known: &Value) -> Vec<String> {
     let mut names = Vec::new();
     compare("", all, known, &mut names);

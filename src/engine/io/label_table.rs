@@ -1,25 +1,25 @@
-//! Names and colours of a label map, in a text file beside it, as ITK-SNAP reads and writes them:
-//! number, red, green, blue, opacity, visible, meshed, "name".
+//! Names and colours of a label map in a companion text file, as ITK-SNAP reads and writes it: number, red, green,
+//! blue, opacity, visible, meshed, "name".
 
 use super::{Error, atomic};
 use crate::data::labels::Labels;
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
-/// Where the table of a label map lies: `labels.nii.gz` has `labels.txt`.
-pub fn beside(image: &Path) -> PathBuf {
+/// The path of a label map's table: `labels.nii.gz` has `labels.txt`.
+pub fn table_path(image: &Path) -> PathBuf {
     let name = image.file_name().unwrap_or_default().to_string_lossy();
     let stem = name.strip_suffix(".gz").unwrap_or(&name);
     let stem = stem.rsplit_once('.').map_or(stem, |(stem, _)| stem);
     image.with_file_name(format!("{stem}.txt"))
 }
 
-/// Writes a table beside its image; returns where.
+/// Writes a table next to its image; returns its path.
 pub fn save<'a>(
     image: &Path,
     labels: impl Iterator<Item = (u32, &'a str, [u8; 3])>,
 ) -> Result<PathBuf, Error> {
-    let path = beside(image);
+    let path = table_path(image);
     atomic::write_text(&path, &text(labels))?;
     Ok(path)
 }
@@ -40,7 +40,7 @@ fn rows(labels: &Labels) -> impl Iterator<Item = (u32, &str, [u8; 3])> {
     rows.map(|(&n, label)| (n, label.name.as_str(), labels.colour(n)))
 }
 
-/// Writes the names and colours of a label map beside it; nothing where it has none.
+/// Writes the names and colours of a label map next to it; does nothing if it has none.
 pub fn save_of(image: &Path, labels: Option<&Labels>) -> Result<Option<PathBuf>, Error> {
     let Some(labels) = labels.filter(|l| !l.table.is_empty()) else {
         return Ok(None);
@@ -48,7 +48,7 @@ pub fn save_of(image: &Path, labels: Option<&Labels>) -> Result<Option<PathBuf>,
     save(image, rows(labels)).map(Some)
 }
 
-/// Does all of that but the last step.
+/// Does everything except the last step.
 pub(super) fn prepare_of(image: &Path, labels: &Labels) -> Result<atomic::Ready, Error> {
-    atomic::prepare_text(&beside(image), &text(rows(labels)))
+    atomic::prepare_text(&table_path(image), &text(rows(labels)))
 }

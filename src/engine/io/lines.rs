@@ -11,7 +11,7 @@ pub struct Lines {
 }
 
 impl Lines {
-    /// Starts the file anew.
+    /// Creates or empties the file.
     pub fn create(path: &Path) -> Result<Self, Error> {
         let file = File::create(path).map_err(|e| Error::writing(path, &e))?;
         Ok(Self {
@@ -21,7 +21,7 @@ impl Lines {
     }
 
     pub fn add(&mut self, line: &str) -> Result<(), Error> {
-        // In one piece, so that a reader never sees half a line.
+        // In one write, so that a reader never sees half a line.
         let line = format!("{line}\n");
         self.file
             .write_all(line.as_bytes())

@@ -1,30 +1,30 @@
-//! Masks out of images.
+//! Masks from images.
 
 use super::format::{Content, Format};
 use super::{Error, Remark, extension, image, names_in};
 use crate::compute::Control;
-use crate::data::words::agreed;
+use crate::data::text::agreed;
 use crate::data::{Grid, Mask, Volume, VolumeKind};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// Voxels above this are inside: whole numbers from 1, and the larger half of an interpolated mask.
+/// Voxels above this are inside: whole numbers from 1, and the upper half of an interpolated mask.
 const THRESHOLD: f32 = 0.5;
 
-/// Reads a mask for the voxels of `grid`, in whatever order of its axes they are stored, and refuses one
-/// of several volumes, on another grid, or without a voxel. With it come remarks, one sentence each, without the path.
+/// Reads a mask for the voxels of `grid`, in whatever order of axes it is stored. Returns an error if it has several
+/// volumes, another grid, or no voxel inside. Remarks are one sentence each, without the path.
 pub fn mask(path: &Path, grid: &Arc<Grid>) -> Result<(Mask, Vec<Remark>), Error> {
     let (own, remarks) = mask_on_own_grid(path)?;
     let mask = own.in_the_order_of(grid).ok_or_else(|| Error::MaskGrid {
         path: path.to_owned(),
         found: own.grid.shape,
         expected: grid.shape,
-        off_mm: grid.apart_mm(&own.grid),
+        off_mm: grid.separation_mm(&own.grid),
     })?;
     Ok((mask, remarks))
 }
 
-/// Reads a mask that may lie on any grid (a region); with remarks as [`mask`].
+/// Reads a mask on any grid (a region), with remarks as [`mask`].
 pub fn mask_on_own_grid(path: &Path) -> Result<(Mask, Vec<Remark>), Error> {
     let (volume, info) = image::read(path, &Control::new())?;
     if volume.kind == VolumeKind::Rgb {
@@ -61,27 +61,27 @@ pub fn mask_on_own_grid(path: &Path) -> Result<(Mask, Vec<Remark>), Error> {
     Ok((Mask::new(volume.grid, inside), remarks))
 }
 
-/// A file beside a scan that seems to be its brain mask: `mask` is a word of its name, no BIDS entity
-/// of it contradicts the scan's, and it has the scan's voxels. Of several a brain mask comes first, then
-/// one whose name begins as the scan's does.
-pub fn beside(scan: &Path, grid: &Grid) -> Option<PathBuf> {
-    /// Headers that are read.
+/// A file next to a scan that seems to be its brain mask: `mask` is a word of its name, none of its BIDS entities
+/// contradicts the scan's, and it has the scan's voxels. Of several, brain masks come first, then files whose name
+/// begins like the scan's.
+pub fn companion_mask(scan: &Path, grid: &Grid) -> Option<PathBuf> {
+    /// Number of headers read.
     const LOOKED_AT: usize = 16;
     let folder = scan.parent().filter(|p| !p.as_os_str().is_empty());
-    let own = words(scan);
+    let own = name_parts(scan);
     let mut masks: Vec<(bool, bool, PathBuf)> = names_in(folder.unwrap_or(Path::new(".")))
         .ok()?
         .into_iter()
         .filter(|path| Format::named(path).is_some_and(|f| f.content() == Content::Image))
         .filter_map(|path| {
-            let words = words(&path);
-            let is_mask = words.iter().any(|w| w.ends_with("mask"));
-            let other = entities(&words).any(|(key, value)| {
+            let parts = name_parts(&path);
+            let is_mask = parts.iter().any(|w| w.ends_with("mask"));
+            let other = entities(&parts).any(|(key, value)| {
                 let mut own = entities(&own);
                 own.any(|(k, v)| k == key && v != value)
             });
-            let brain = words.iter().any(|w| w.contains("brain"));
-            let same = words.first() == own.first();
+            let brain = parts.iter().any(|w| w.contains("brain"));
+            let same = parts.first() == own.first();
             (is_mask && !other && path != scan).then_some((!brain, !same, path))
         })
         .collect();
@@ -94,8 +94,8 @@ pub fn beside(scan: &Path, grid: &Grid) -> Option<PathBuf> {
     masks.into_iter().map(|(.., path)| path).find(fits)
 }
 
-/// The parts of a file's name, in small letters: `sub-01`, `desc-brain`, `mask`.
-fn words(path: &Path) -> Vec<String> {
+/// The parts of a file's name, in lower case: `sub-01`, `desc-brain`, `mask`.
+fn name_parts(path: &Path) -> Vec<String> {
     let name = path
         .file_name()
         .unwrap_or_default()
@@ -114,7 +114,7 @@ fn entities(text: &[String]) -> impl Iterator<Item = (&str, &str)> {
     pairs.filter(|(key, _)| WHO_AND_WHEN.contains(key))
 }
 
-/// An image that is a mask by its values: one volume of zeros and ones, with both.
+/// An image that is a mask by its values: one volume that contains zeros and ones only, and both.
 pub fn as_mask(volume: &Volume) -> Option<Mask> {
     let one = volume.frames == 1 && volume.kind == VolumeKind::Scalar;
     let (mut zeros, mut ones) = (false, false);

@@ -1,11 +1,11 @@
-//! The members of a gzip file as one stream. Zeros behind a member are padding, which tapes and block devices
-//! leave, and which gzip passes over.
+//! The members of a gzip file as one stream. Zeros after a member are padding from tapes and block devices, which
+//! gzip skips.
 
 use flate2::bufread::GzDecoder;
 use std::io::{BufRead, Read, Result};
 
 pub(super) struct Members<R: BufRead> {
-    /// `None` behind the last member.
+    /// `None` after the last member.
     decoder: Option<GzDecoder<R>>,
 }
 
@@ -27,7 +27,7 @@ impl<R: BufRead> Read for Members<R> {
             if read > 0 || buffer.is_empty() {
                 return Ok(read);
             }
-            // The member has ended, with the checksum that it should have. An error below ends the stream.
+            // The member has ended with the right checksum. An error below ends the stream.
             let Some(decoder) = self.decoder.take() else {
                 return Ok(0);
             };
@@ -39,7 +39,7 @@ impl<R: BufRead> Read for Members<R> {
     }
 }
 
-/// Passes over zeros; returns whether anything follows.
+/// Skips zeros; returns whether anything follows.
 fn skip_zeros(packed: &mut impl BufRead) -> Result<bool> {
     loop {
         let bytes = packed.fill_buf()?;

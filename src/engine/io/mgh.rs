@@ -1,7 +1,7 @@
 //! FreeSurfer volumes, MGH and its compressed form MGZ: a big-endian header of 284 bytes, then the
 //! voxels, x fastest and frame slowest (FreeSurfer wiki, FsTutorial/MghFormat).
 //!
-//! The header gives the directions of the voxel axes and where the centre of the volume lies, in RAS mm.
+//! The header gives the directions of the voxel axes and the centre of the volume, in RAS mm.
 
 use super::numbers::Type;
 use super::source::Source;
@@ -9,19 +9,19 @@ use super::stored::{Acquisition, Meaning, Pixel, Stored};
 use super::voxels::{scalars, value_count};
 use super::{Error, SpaceInfo};
 use crate::compute::Control;
-use crate::data::words::counted;
+use crate::data::text::counted;
 use crate::data::{AffineSource, Grid, Volume, VolumeKind};
 use glam::{DAffine3, DMat3, DVec3};
 use std::path::Path;
 use std::sync::Arc;
 
-/// The name that [`SpaceInfo`] has for it.
+/// The format's name in [`SpaceInfo`].
 pub(super) const VERSION: &str = "FreeSurfer MGH";
 const HEADER_BYTES: usize = 284;
-/// Bytes behind the voxels that are still read, for the checksum: acquisition parameters, commands.
+/// Largest number of bytes read after the voxels, for the checksum: acquisition parameters, commands.
 const TAIL_LIMIT: u64 = 1 << 24;
 
-/// NIfTI's code of the unit.
+/// NIfTI's code for the unit.
 const MILLISECONDS: u8 = 16;
 
 /// Fields at their offsets.
@@ -44,7 +44,7 @@ impl Header {
     }
 }
 
-/// Whether a stream begins as the format does.
+/// Whether a stream begins like this format.
 pub(super) fn is_start(start: &[u8]) -> bool {
     let number = |at: usize| {
         let four = start.get(at..at + 4)?.try_into().ok()?;
@@ -65,8 +65,8 @@ fn voxel_type(code: i32) -> Option<(Type, &'static str)> {
     })
 }
 
-/// A file whose header was read and whose stream stands at the first voxel.
-struct Begun {
+/// A file whose header has been read and whose stream is at the first voxel.
+struct OpenedImage {
     source: Source,
     grid: Grid,
     info: SpaceInfo,
@@ -75,20 +75,23 @@ struct Begun {
     count: usize,
 }
 
-fn begin(path: &Path, control: &Control) -> Result<Begun, Error> {
+fn begin(path: &Path, control: &Control) -> Result<OpenedImage, Error> {
     let mut source = Source::open(path, control)?;
     let wrong = |found: String, expected: &str| Error::malformed(path, found, expected);
     let mut header = Header([0; HEADER_BYTES]);
     let found = source.read(&mut header.0)?;
     if found < HEADER_BYTES {
-        let found = format!("{}, which is no FreeSurfer volume", counted(found, "byte"));
-        return Err(Error::foreign(
+        let found = format!(
+            "{}, which is not a FreeSurfer volume",
+            counted(found, "byte")
+        );
+        return Err(Error::other_format(
             path,
             found,
             "at least a header of 284 bytes",
         ));
     }
-    // Newer programs keep what the values mean in the upper bytes.
+    // Newer programs store the meaning of the values in the upper bytes.
     if header.i32(0) & 0xff != 1 {
         return Err(wrong(
             format!("a FreeSurfer volume of version {}", header.i32(0)),
@@ -120,10 +123,10 @@ fn begin(path: &Path, control: &Control) -> Result<Begun, Error> {
     let bytes = (count * number.bytes()) as u64;
     source.prove(HEADER_BYTES as u64 + bytes)?;
 
-    let mut info = SpaceInfo::of(VERSION, &sizes, stored_as, true);
+    let mut info = SpaceInfo::with_one_affine(VERSION, &sizes, stored_as, true);
     let shape = [sizes[0], sizes[1], sizes[2]];
     let grid = grid(path, &header, shape, &mut info)?;
-    Ok(Begun {
+    Ok(OpenedImage {
         source,
         grid,
         info,
@@ -133,8 +136,8 @@ fn begin(path: &Path, control: &Control) -> Result<Begun, Error> {
     })
 }
 
-impl Begun {
-    /// A compressed stream is compared with its checksum only at its end.
+impl OpenedImage {
+    /// The checksum of a compressed stream is compared only at its end.
     fn end(&mut self) -> Result<(), Error> {
         if self.source.known_bytes().is_none() {
             self.source.finish(TAIL_LIMIT)?;
@@ -159,7 +162,7 @@ pub fn read(path: &Path, control: &Control) -> Result<(Volume, SpaceInfo), Error
     Ok((volume, info))
 }
 
-/// Reads an image as it is stored.
+/// Reads an image in its stored type.
 pub(super) fn stored(path: &Path, control: &Control) -> Result<(Stored, SpaceInfo), Error> {
     let mut file = begin(path, control)?;
     let size = file.number.bytes();
@@ -191,8 +194,8 @@ pub(super) fn stored(path: &Path, control: &Control) -> Result<(Stored, SpaceInf
     Ok((stored, file.info))
 }
 
-/// Reads what follows the voxels: four numbers, in newer files the field of view, and tags.
-fn acquisition(file: &mut Begun) -> Result<Acquisition, Error> {
+/// Reads the data after the voxels: four numbers, in newer files the field of view, and tags.
+fn acquisition(file: &mut OpenedImage) -> Result<Acquisition, Error> {
     let mut tail = [0; 20];
     let found = file.source.read(&mut tail)?;
     let tags = match file.source.known_bytes() {
@@ -237,7 +240,7 @@ fn grid(
         let (spacing, centre) = (header.vector(30), header.vector(78));
         (spacing, axes, centre, AffineSource::Header)
     } else {
-        // FreeSurfer's default: coronal slices from the front, which nothing vouches for.
+        // FreeSurfer's default: coronal slices from the front, without any guarantee.
         info.warnings.push(
             "The header does not say where the voxels are; coronal slices of 1 mm around 0 were \
              taken, and left and right are unknown"
@@ -247,7 +250,7 @@ fn grid(
         (DVec3::ONE, axes, DVec3::ZERO, AffineSource::Pixdim)
     };
     let matrix = axes * DMat3::from_diagonal(spacing);
-    // The voxel at half the size, which lies half a voxel behind the middle.
+    // The voxel at half the size, which lies half a voxel beyond the centre.
     let half = DVec3::from_array(shape.map(|n| n as f64)) * 0.5;
     let affine = DAffine3::from_mat3_translation(matrix, centre - matrix * half);
     Grid::new(shape, affine, source).ok_or_else(|| {

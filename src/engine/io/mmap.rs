@@ -1,14 +1,13 @@
-//! A part of a file as memory, without a copy to wait for, and yet our own.
+//! Memory with a part of a file, available without waiting for a copy, and nevertheless private.
 //!
-//! Mapped bytes are the file's: a program that writes into it changes them, one that shortens it kills
-//! every process that looks at what is gone, and so does a drive that is unplugged. Here a lease
-//! (fcntl(2), `F_SETLEASE`) holds back everyone who wants to write into the file or to shorten it, all
-//! pages are in memory before they are looked at, and soon a thread puts copies of them in their place,
-//! piece by piece. The lease ends with the last piece: a program that has to wait for it waits less than
-//! half a second for each GB.
+//! Mapped bytes belong to the file: a program that writes to it changes them; one that shortens it kills every
+//! process that reads the missing part, as does unplugging the drive. Here a lease (fcntl(2), `F_SETLEASE`) delays
+//! every program that wants to write to the file or shorten it, all pages are loaded before they are read, and a
+//! thread soon replaces them by copies, piece by piece. The lease ends with the last piece: a program that must wait
+//! for it waits less than half a second per GB.
 //!
-//! Where there are no leases (other systems, drives of other machines, files of other users or open for
-//! writing) nothing is mapped, and the file is read instead.
+//! Where leases are unavailable (other systems, network drives, files of other users or files open for writing)
+//! nothing is mapped, and the file is read instead.
 
 use super::Error;
 use crate::compute::Control;
@@ -16,7 +15,7 @@ use crate::data::shared_slice::Bytes;
 use std::ops::Range;
 use std::path::Path;
 
-/// A part of a file; `None` where it cannot be kept as it is.
+/// A part of a file; `None` if it cannot be protected from changes.
 pub(super) fn part(
     path: &Path,
     range: Range<u64>,
@@ -42,14 +41,14 @@ mod leased {
     use std::sync::{Arc, Mutex, PoisonError};
     use std::time::Duration;
 
-    /// Bytes that are put in place at a time. Large pages stay whole where both sides begin with one.
+    /// Bytes copied at a time. Large pages stay whole if both sides begin at one.
     const PIECE_BYTES: usize = 16 << 20;
     const LARGE_PAGE_BYTES: usize = 2 << 20;
-    /// An opened file is looked at first; copies come after.
+    /// An opened file is displayed first; copies are made afterwards.
     const FIRST_LOOK: Duration = Duration::from_millis(100);
-    /// asm-generic/fcntl.h: which signal tells that somebody waits for a lease.
+    /// asm-generic/fcntl.h: selects the signal that reports a process waiting for a lease.
     const F_SETSIG: libc::c_int = 10;
-    /// File systems of this machine alone (statfs(2)): elsewhere a lease does not hold others back.
+    /// Local file systems (statfs(2)): on others a lease does not delay other programs.
     const LOCAL: [libc::c_long; 5] = [
         libc::EXT4_SUPER_MAGIC,
         libc::XFS_SUPER_MAGIC,
@@ -60,7 +59,7 @@ mod leased {
 
     struct Leased {
         pages: Mmap,
-        /// In the file.
+        /// Offset in the file.
         start: u64,
         /// Open for as long as its lease is needed.
         file: Mutex<Option<File>>,
@@ -82,7 +81,7 @@ mod leased {
         let leased = Arc::new(leased);
         let copied = leased.clone();
         let copier = std::thread::Builder::new().name("copy of a file".to_owned());
-        // A part that cannot be copied now may be later: until then the lease stays.
+        // A part that cannot be copied now may be copied later: until then the lease stays.
         let started = copier.spawn(move || {
             while Arc::strong_count(&copied) > 1 {
                 std::thread::sleep(FIRST_LOOK);
@@ -94,11 +93,11 @@ mod leased {
         Ok(started.is_ok().then_some(leased as Bytes))
     }
 
-    /// Nobody else may write into the file or shorten it until it is closed.
+    /// Takes a lease: nobody else may write to the file or shorten it until it is closed.
     fn lease(file: &File) -> bool {
         let descriptor = file.inner().as_raw_fd();
-        // SAFETY: calls about an open file; `statfs` is plain numbers, which the call fills. Of the
-        // signals, SIGURG is one that does nothing unless somebody asks for it.
+        // SAFETY: calls on an open file; `statfs` is plain numbers, which the call fills. SIGURG is a signal that is
+        // ignored by default.
         #[allow(unsafe_code)]
         unsafe {
             let mut system: libc::statfs = std::mem::zeroed();
@@ -112,14 +111,14 @@ mod leased {
     impl Leased {
         fn open(path: &Path, range: Range<u64>) -> Option<Self> {
             let file = File::open(path).ok().filter(lease)?;
-            // From here on it stays as long as it is.
+            // From here on the file does not change.
             let length = usize::try_from(range.end.checked_sub(range.start)?).ok()?;
             if file.inner().metadata().ok()?.len() < range.end || length == 0 {
                 return None;
             }
             let mut options = MmapOptions::new();
             options.offset(range.start).len(length);
-            // SAFETY: the lease keeps the file as it is until copies are in place of its pages.
+            // SAFETY: the lease prevents changes to the file until copies have replaced its pages.
             #[allow(unsafe_code)]
             let pages = unsafe { options.map(file.inner()) }.ok()?;
             Some(Self {
@@ -129,8 +128,8 @@ mod leased {
             })
         }
 
-        /// Brings all pages into memory: where one cannot be read it is told here, by `false`, and
-        /// kills nobody later.
+        /// Loads all pages into memory: an unreadable page is reported here, by `false`, instead of killing the
+        /// process later.
         fn fetch(&self, control: &Control) -> Result<bool, Error> {
             let pieces = (0..self.pages.len())
                 .into_par_iter()
@@ -146,8 +145,8 @@ mod leased {
             Ok(fetched.into_iter().all(|done| done))
         }
 
-        /// Puts copies in place of the file's pages and ends the lease; not where that was not possible
-        /// or nobody needs them any more.
+        /// Replaces the file's pages by copies and ends the lease, unless that fails or the pages are no longer
+        /// needed.
         fn copy(self: &Arc<Self>) -> bool {
             let mut file = self.file.lock().unwrap_or_else(PoisonError::into_inner);
             let copied = file.as_ref().and_then(|file| self.copy_from(file));
@@ -159,12 +158,12 @@ mod leased {
         }
 
         fn copy_from(self: &Arc<Self>, file: &File) -> Option<()> {
-            // The mapping begins with the page that the part begins in.
+            // The mapping begins with the page that contains the start of the part.
             let address = self.pages.as_ptr() as usize;
             let before = (self.start % page_bytes()) as usize;
             let (first, end) = (address - before, address + self.pages.len());
             let mut own = MmapMut::map_anon(PIECE_BYTES + LARGE_PAGE_BYTES).ok()?;
-            // A wish, which need not be granted.
+            // A hint, which may be ignored.
             let _ = own.advise(Advice::HugePage);
             let mut at = first;
             while at < end {
@@ -173,7 +172,7 @@ mod leased {
                 }
                 let next = (at + PIECE_BYTES) / PIECE_BYTES * PIECE_BYTES;
                 let next = next.min(end.next_multiple_of(page_bytes() as usize));
-                // The distance from the beginning of a large page is that of its place.
+                // The same offset from the start of a large page as in the mapping.
                 let place = own.as_ptr() as usize;
                 let skip = at.wrapping_sub(place) % LARGE_PAGE_BYTES;
                 let from = self.start - before as u64 + (at - first) as u64;
@@ -188,19 +187,19 @@ mod leased {
     }
 
     fn page_bytes() -> u64 {
-        // SAFETY: asks for a number.
+        // SAFETY: only queries a number.
         #[allow(unsafe_code)]
         let bytes = unsafe { libc::sysconf(libc::_SC_PAGESIZE) };
         u64::try_from(bytes).unwrap_or(4096)
     }
 
-    /// Moves whole pages to an address where pages with the same content lie, which they take the place
-    /// of at once; zeros are left behind.
+    /// Moves whole pages to an address whose pages have the same content, and replaces those atomically; zeros remain
+    /// at the source.
     fn replace(pages: &mut [u8], address: usize) -> Option<()> {
         let flags = libc::MREMAP_MAYMOVE | libc::MREMAP_FIXED | libc::MREMAP_DONTUNMAP;
         let bytes = pages.len();
-        // SAFETY: both are ranges of whole pages that are mapped here and by nobody else; whoever reads
-        // at the address finds the same bytes before and after, and the system lets nobody read between.
+        // SAFETY: both are ranges of whole pages mapped only here; readers of the address see the same bytes before
+        // and after, and the system permits no read in between.
         #[allow(unsafe_code)]
         let moved = unsafe {
             let (old, new) = (pages.as_mut_ptr().cast(), address as *mut libc::c_void);

@@ -1,10 +1,10 @@
-//! Files ↔ data. The only place that opens files.
+//! Reads and writes files. The only module that opens files.
 //!
-//! Reading: [`open`] looks at a path and returns what is in it; [`gradients`] reads the tables of a
-//! scan, [`mask`] a mask for a given grid. A header's claims are compared with the file before
-//! memory is taken for them, so a broken or hostile file costs an [`Error`], which is one sentence.
-//! Writing: every file goes through [`atomic`] and is read back before it gets its name; only the
-//! window's record, which grows while it runs, is written line by line ([`lines`]).
+//! Reading: [`open`] examines a path and returns its contents; [`gradients`] reads the tables of a scan, [`mask`] a
+//! mask for a given grid. Sizes in a header are compared with the file before memory is allocated, so a broken or
+//! hostile file gives an [`Error`], which is one sentence. Writing: every file goes through [`atomic`] and is read
+//! back before it is renamed; only the window's action log, which grows while it runs, is written line by line
+//! ([`lines`]).
 
 pub mod affine;
 pub mod arrays;
@@ -49,25 +49,25 @@ mod stored;
 pub mod streamlines;
 pub mod surface;
 pub mod tck;
+pub mod text;
 pub mod tinytrack;
 pub mod trk;
 pub mod trx;
 mod voxels;
 pub mod vtk;
 pub mod vtp;
-pub mod words;
 
 pub use crate::compute::memory::{available_bytes, forget_peak, held_bytes, limit_memory};
 pub use error::plain;
 pub use error::{Error, Expected};
 pub use format::{Content, Format, NameSupport};
-pub use mask::{as_mask, beside as mask_beside, mask, mask_on_own_grid};
+pub use mask::{as_mask, companion_mask, mask, mask_on_own_grid};
 pub use nifti::SpaceInfo;
 pub use reading::{AffineReading, Reading, Space, quoted};
 pub use remark::Remark;
 pub use streamlines::FibreInfo;
 
-/// Goes into every exported file.
+/// Written to every exported file.
 pub const DISCLAIMER: &str = "For research only: not a medical device";
 
 use crate::compute::Control;
@@ -77,7 +77,7 @@ use source::Source;
 use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 
-/// Formats that users have and that are not read: extension, what it is, what to do.
+/// Common formats that are not read: extension, name, advice.
 const KNOWN: &[(&str, &str, &str)] = &[
     (
         "mif",
@@ -130,7 +130,7 @@ const KNOWN: &[(&str, &str, &str)] = &[
 const A_DICOM: &str = "a DICOM file";
 const FROM_DICOM: &str = "convert its series with dcm2niix to .nii.gz";
 
-/// The ending of a file name in lower case: the last, and the one before it where the last is `gz`.
+/// The extension of a file name in lower case: the last, with the one before it if the last is `gz`.
 pub fn extension(path: &Path) -> String {
     let name = path
         .file_name()
@@ -153,7 +153,7 @@ pub fn with_extension(path: &Path, new: &str) -> PathBuf {
     path.with_file_name(format!("{}.{new}", stem.trim_end_matches('.')))
 }
 
-/// Values as the bytes of a little-endian file; a mere view where memory has that order too.
+/// Values as the bytes of a little-endian file; a view without a copy if memory has that order.
 fn little_endian(values: &[f32]) -> Cow<'_, [u8]> {
     if cfg!(target_endian = "little") {
         Cow::Borrowed(bytemuck::cast_slice(values))
@@ -162,7 +162,7 @@ fn little_endian(values: &[f32]) -> Cow<'_, [u8]> {
     }
 }
 
-/// Everything in a folder, in the order of the names.
+/// All entries of a folder, in the order of their names.
 pub fn names_in(folder: &Path) -> Result<Vec<PathBuf>, Error> {
     let entries = disk::list(folder).map_err(|e| Error::reading(folder, &e))?;
     let mut paths: Vec<PathBuf> = entries.flatten().map(|e| e.path()).collect();
@@ -170,19 +170,19 @@ pub fn names_in(folder: &Path) -> Result<Vec<PathBuf>, Error> {
     Ok(paths)
 }
 
-/// A text file of at most 64 MB.
+/// Reads a text file of at most 64 MB.
 pub fn text(path: &Path) -> Result<String, Error> {
     source::read_text(path, 64 << 20)
 }
 
-/// Bytes of a file on disk, where it can be looked at.
+/// Size of a file on disk in bytes, if it can be queried.
 pub fn length_of(path: &Path) -> Option<u64> {
     disk::metadata(path).ok().map(|m| m.len())
 }
 
-/// The format of a file, by its name; where the name says nothing, by its first bytes.
+/// The format of a file by its name, or by its first bytes if the name is not conclusive.
 pub fn detect(path: &Path) -> Result<Format, Error> {
-    // A folder that holds one is a TRX, whatever its name; any other is refused when it is opened.
+    // A folder with a TRX is a TRX, whatever its name; any other folder is refused when it is opened.
     if trx::is_folder(path) {
         return Ok(Format::Trx);
     }
@@ -198,7 +198,7 @@ pub fn detect(path: &Path) -> Result<Format, Error> {
     })
 }
 
-/// The format that the first bytes of a file say; `None` where they say nothing.
+/// The format indicated by the first bytes of a file; `None` if they are not conclusive.
 fn sniff(path: &Path) -> Result<Option<Format>, Error> {
     let mut start = [0; 348];
     let mut source = Source::open(path, &Control::new())?;
@@ -230,8 +230,8 @@ fn sniff(path: &Path) -> Result<Option<Format>, Error> {
     )
 }
 
-/// Why a file could not be read, where there is more to say than that it breaks the rules of the format
-/// it is named for: it is empty, or of another format.
+/// Why a file could not be read, if more is known than that it violates the rules of the format in its name: it is
+/// empty, or in another format.
 fn misnamed(path: &Path, named: Format, error: Error) -> Error {
     if !matches!(
         error,
@@ -239,7 +239,7 @@ fn misnamed(path: &Path, named: Format, error: Error) -> Error {
     ) {
         return error;
     }
-    // The error says so of a pipe, which reading would wait for.
+    // The error covers a pipe, on which reading would wait.
     if !path.is_file() && !path.is_dir() {
         return error;
     }
@@ -278,7 +278,7 @@ pub enum Opened {
 }
 
 impl Opened {
-    /// Warnings, then what is good to know only.
+    /// Warnings, followed by notes.
     pub fn remarks(&self) -> Vec<Remark> {
         match self {
             Self::Volume(_, info) => info.remarks(),
@@ -286,7 +286,7 @@ impl Opened {
         }
     }
 
-    /// The warnings about parts that were not read.
+    /// Warnings about parts that were not read.
     fn unread(&self) -> &[String] {
         match self {
             Self::Volume(..) => &[],
@@ -297,11 +297,15 @@ impl Opened {
 
 /// Opens an image or a streamline file. Progress is in bytes of the file on disk.
 pub fn open(path: &Path, control: &Control) -> Result<Opened, Error> {
-    open_told(path, &Reading::default(), control)
+    open_with_reading(path, &Reading::default(), control)
 }
 
-/// Does the same as [`open`], with the user's answers about the file.
-pub fn open_told(path: &Path, reported: &Reading, control: &Control) -> Result<Opened, Error> {
+/// Does the same as [`open`], with the user's statements about the file.
+pub fn open_with_reading(
+    path: &Path,
+    reported: &Reading,
+    control: &Control,
+) -> Result<Opened, Error> {
     let opened = open_unmoved(path, reported, control)?;
     match &reported.affine {
         Some(affine) => moved(path, opened, affine, control),
@@ -334,7 +338,7 @@ fn moved_grid(path: &Path, grid: &Grid, by: DAffine3) -> Result<Grid, Error> {
         .ok_or_else(|| Error::unsupported(path, "an affine that leaves no volume", "name another"))
 }
 
-/// The motion in the world that an affine means for something on this grid.
+/// The world transform that an affine describes for data on this grid.
 fn in_world(by: &AffineReading, own: Option<&Grid>, control: &Control) -> Result<DAffine3, Error> {
     match by {
         AffineReading::Matrix(rows) => Ok(AffineReading::of_rows(rows)),
@@ -354,12 +358,12 @@ fn in_world(by: &AffineReading, own: Option<&Grid>, control: &Control) -> Result
     }
 }
 
-/// An image that the user says holds tensors.
+/// Treats an image as tensors, as the user stated.
 fn as_tensors(path: &Path, volume: &Volume, layout: TensorLayout) -> Result<Volume, Error> {
     if volume.frames != TensorLayout::VOLUMES || volume.kind != VolumeKind::Scalar {
         return Err(Error::malformed(
             path,
-            words::counted(volume.frames, "volume"),
+            text::counted(volume.frames, "volume"),
             "the six of a tensor image",
         ));
     }
@@ -376,7 +380,7 @@ fn open_unmoved(path: &Path, reported: &Reading, control: &Control) -> Result<Op
                 let volume = as_tensors(path, &volume, layout)?;
                 return Ok(Opened::Volume(volume, info));
             }
-            let volume = match colours::of(path, &volume, &mut info, reported)? {
+            let volume = match colours::labels_of(path, &volume, &mut info, reported)? {
                 Some(labels) => volume.with_labels(labels),
                 None => volume,
             };

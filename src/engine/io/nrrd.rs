@@ -1,8 +1,8 @@
-//! NRRD images ("Definition of NRRD File Format", Teem): a text header of `field: value` lines, a blank
-//! line, and the samples: there or in a file of their own, raw, gzip or text.
+//! NRRD images ("Definition of NRRD File Format", Teem): a text header of `field: value` lines, a blank line, and the
+//! samples, in the same file or in another one; raw, gzip or text.
 //!
-//! Axes with a direction in space are the image's; one that has none (the volumes of a scan, the
-//! components of a tensor, colours) becomes the frames, wherever it stands.
+//! Axes with a direction in space are the image's axes; an axis without one (volumes of a scan, components of a
+//! tensor, colours) becomes the frames, wherever it stands.
 
 mod gradients;
 mod header;
@@ -16,18 +16,18 @@ use super::stored::{Meaning, Pixel, Stored};
 use super::voxels::{scalars, value_count, zeros};
 use super::{Error, SpaceInfo};
 use crate::compute::Control;
-use crate::data::words::{agreed, counted};
+use crate::data::text::{agreed, counted};
 use crate::data::{AffineSource, Grid, Volume, VolumeKind};
 use glam::{DAffine3, DMat3, DVec3};
 use header::{Encoding, Header};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// Bytes behind the samples that are still read, for the checksum.
+/// Largest number of bytes read after the samples, for the checksum.
 const TAIL_LIMIT: u64 = 1 << 24;
 
-/// A header that was read, and what it makes of the samples.
-struct Begun {
+/// A header that has been read, and the resulting layout of the samples.
+struct OpenedImage {
     header: Header,
     /// Bytes before the samples.
     behind: u64,
@@ -36,7 +36,7 @@ struct Begun {
     layout: Layout,
 }
 
-fn begin(path: &Path, control: &Control) -> Result<Begun, Error> {
+fn begin(path: &Path, control: &Control) -> Result<OpenedImage, Error> {
     let (header, behind) = Header::read(path, control)?;
     let Some(count) = value_count(&header.sizes, header.number) else {
         return Err(Error::malformed(
@@ -48,9 +48,10 @@ fn begin(path: &Path, control: &Control) -> Result<Begun, Error> {
             "the sizes of an image",
         ));
     };
-    let mut info = SpaceInfo::of("NRRD", &header.sizes, header.type_name, header.big_endian);
-    let layout = Layout::of(path, &header, &mut info)?;
-    Ok(Begun {
+    let mut info =
+        SpaceInfo::with_one_affine("NRRD", &header.sizes, header.type_name, header.big_endian);
+    let layout = Layout::new(path, &header, &mut info)?;
+    Ok(OpenedImage {
         header,
         behind,
         count,
@@ -65,7 +66,7 @@ pub(super) fn read_grid(path: &Path, control: &Control) -> Result<Grid, Error> {
 }
 
 pub fn read(path: &Path, control: &Control) -> Result<(Volume, SpaceInfo), Error> {
-    let Begun {
+    let OpenedImage {
         header,
         behind,
         count,
@@ -107,9 +108,9 @@ pub fn read(path: &Path, control: &Control) -> Result<(Volume, SpaceInfo), Error
     Ok((volume, info))
 }
 
-/// Reads an image as it is stored.
+/// Reads an image in its stored type.
 pub(super) fn stored(path: &Path, control: &Control) -> Result<(Stored, SpaceInfo), Error> {
-    let Begun {
+    let OpenedImage {
         header,
         behind,
         count,
@@ -168,28 +169,28 @@ pub(super) fn stored(path: &Path, control: &Control) -> Result<(Stored, SpaceInf
     Ok((stored, info))
 }
 
-/// Bytes of planes, those of each voxel together.
+/// Interleaves the bytes of planes, so that those of each voxel are adjacent.
 fn together(planes: &[u8], count: usize) -> Vec<u8> {
     let n = planes.len() / count;
     let voxel = |i| (0..count).map(move |plane| planes[plane * n + i]);
     (0..n).flat_map(voxel).collect()
 }
 
-/// Gradients of the header, if it holds any.
+/// Gradients in the header, if there are any.
 pub fn gradients(path: &Path) -> Result<Option<gradients::Rows>, Error> {
     let (header, _) = Header::read(path, &Control::new())?;
-    gradients::of(path, &header)
+    gradients::from_header(path, &header)
 }
 
-/// Where the samples are read from.
+/// The source of the samples.
 enum Samples {
-    /// This file's numbers, written out.
+    /// Numbers as text in this file.
     Text(PathBuf, Source),
-    /// The stream stands at the first sample, this many bytes after its start.
+    /// A stream at the first sample, this many bytes after its start.
     Bytes(Source, u64),
 }
 
-/// Where the samples are and what they are packed in.
+/// The source and compression of the samples.
 fn samples(
     path: &Path,
     header: &Header,
@@ -206,12 +207,12 @@ fn samples(
     let compressed = header.encoding == Encoding::Gzip;
     let mut source = Source::open_at(&file, start, compressed, control)?;
     if header.encoding == Encoding::Text {
-        // From the end is where text begins anyway.
+        // A negative skip counts from the end, where text begins anyway.
         source.skip(u64::try_from(header.byte_skip).unwrap_or(0))?;
         return Ok(Samples::Text(file, source));
     }
     let skip = match header.byte_skip {
-        // From the end, which only plain bytes have.
+        // Counted from the end, which only uncompressed bytes have.
         -1 => match source.known_bytes() {
             Some(all) if all >= bytes => all - bytes,
             Some(all) => {
@@ -238,7 +239,7 @@ fn samples(
     Ok(Samples::Bytes(source, skip))
 }
 
-/// A compressed stream is compared with its checksum only at its end. Tells of samples that nothing announces.
+/// The checksum of a compressed stream is compared only at its end. Warns about surplus samples.
 fn finish(
     header: &Header,
     source: &mut Source,
@@ -252,7 +253,7 @@ fn finish(
     };
     if behind > 0 {
         info.warnings.push(format!(
-            "The file goes on for {} behind its samples, which {} not used",
+            "The file continues for {} after its samples, which {} not used",
             counted(behind as usize, "byte"),
             agreed(behind as usize, "was", "were")
         ));
@@ -260,18 +261,18 @@ fn finish(
     Ok(())
 }
 
-/// Tells of words behind the samples.
+/// Warns about text after the samples.
 fn text_ends(rest: usize, info: &mut SpaceInfo) {
     if rest > 0 {
         info.warnings.push(format!(
-            "The file goes on for {rest} words behind its samples; they were not used"
+            "The file continues for {rest} words after its samples; they were not used"
         ));
     }
 }
 
 fn not_a_sample(path: &Path, found: Option<()>, samples: usize, count: usize) -> Error {
     let found = match found {
-        Some(()) => "a sample that is no number of the type that the header names".to_owned(),
+        Some(()) => "a sample that is not a number of the type in the header".to_owned(),
         None => format!("{samples} samples"),
     };
     Error::malformed(
@@ -281,7 +282,7 @@ fn not_a_sample(path: &Path, found: Option<()>, samples: usize, count: usize) ->
     )
 }
 
-/// Numbers that are written out, in the type that the header names.
+/// Numbers as text, in the type that the header names.
 fn text_bytes(
     path: &Path,
     source: Source,
@@ -290,7 +291,7 @@ fn text_bytes(
     info: &mut SpaceInfo,
 ) -> Result<Vec<u8>, Error> {
     let text = source.whole()?;
-    let mut sentence = super::polydata::words_as::<String>(&text);
+    let mut sentence = super::polydata::parsed_numbers::<String>(&text);
     let mut bytes = Vec::with_capacity(count.min(text.len() / 2 + 1) * number.bytes());
     for done in 0..count {
         let wrong = |found| not_a_sample(path, found, done, count);
@@ -311,13 +312,13 @@ fn text(
 ) -> Result<Arc<[f32]>, Error> {
     let bytes = source.whole()?;
     let mut room = Vec::new();
-    let mut sentence = super::polydata::words_as::<String>(&bytes).map(|word| {
+    let mut sentence = super::polydata::parsed_numbers::<String>(&bytes).map(|word| {
         let word = word?;
         room.clear();
         number.bytes_of(&word, &mut room)?;
         word.parse::<f32>().ok()
     });
-    // A number has a letter and a blank at least.
+    // A number takes at least a digit and a blank.
     let mut values = Vec::with_capacity(count.min(bytes.len() / 2 + 1));
     while values.len() < count {
         match sentence.next() {
@@ -332,10 +333,10 @@ fn text(
     Ok(values.into())
 }
 
-/// Which axes are the image's, and which one the frames'.
+/// The image's axes, and the axis of the frames.
 struct Layout {
     grid: Grid,
-    /// Among the file's axes, fastest first.
+    /// Indices among the file's axes, fastest first.
     spatial: Vec<usize>,
     other: Option<usize>,
     frames: usize,
@@ -344,12 +345,12 @@ struct Layout {
 }
 
 impl Layout {
-    fn of(path: &Path, header: &Header, info: &mut SpaceInfo) -> Result<Self, Error> {
+    fn new(path: &Path, header: &Header, info: &mut SpaceInfo) -> Result<Self, Error> {
         let axes = header.sizes.len();
         let placed = |a: &usize| header.directions.get(*a).is_some_and(Option::is_some);
         let mut spatial: Vec<usize> = (0..axes).filter(placed).collect();
         if spatial.is_empty() {
-            // By the spacings, which other axes do not have, else by what the axes are called.
+            // By the spacings, which other axes do not have, otherwise by the names of the axes.
             let spaced = |a: &usize| header.spacings.get(*a).is_some_and(|s| s.is_finite());
             let called = |a: &usize| {
                 let kind = header.kinds.get(*a).map(String::as_str);
@@ -442,12 +443,12 @@ impl Layout {
             && self.kind.as_deref().is_some_and(|k| k.contains("color"))
     }
 
-    /// Whether the other axis is the slowest already.
+    /// Whether the other axis is already the slowest.
     fn is_in_order(&self, sizes: &[usize]) -> bool {
         self.other.is_none_or(|axis| axis + 1 == sizes.len())
     }
 
-    /// Puts samples in the order in which the other axis is slowest.
+    /// Reorders samples so that the other axis is slowest.
     fn order<T: Copy>(&self, sizes: &[usize], values: &[T], places: &mut [T]) {
         let stride = |axis: usize| sizes[..axis].iter().product::<usize>();
         let strides: Vec<usize> = self.spatial.iter().map(|&a| stride(a)).collect();

@@ -3,7 +3,7 @@
 use crate::compute::simd;
 use rayon::prelude::*;
 
-/// Numbers that one thread takes at a time.
+/// Numbers that one thread processes at a time.
 const BATCH: usize = 1 << 15;
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -51,12 +51,12 @@ impl Type {
         matches!(self, Self::F16 | Self::F32 | Self::F64)
     }
 
-    /// Whether a float32 may not hold all its digits.
+    /// Whether float32 may not represent all its digits.
     pub fn is_wide_integer(self) -> bool {
         matches!(self, Self::I32 | Self::U32 | Self::I64 | Self::U64)
     }
 
-    /// Whether the numbers are float32 as this machine has them.
+    /// Whether the numbers are float32 in native byte order.
     pub fn is_single(self, big_endian: bool) -> bool {
         self == Self::F32 && big_endian == cfg!(target_endian = "big")
     }
@@ -69,7 +69,7 @@ impl Type {
         parts.for_each(|(out, bytes)| self.fill_alone(bytes, big_endian, out));
     }
 
-    /// The same, by this thread alone.
+    /// The same on this thread alone.
     pub fn fill_alone(self, bytes: &[u8], big_endian: bool, out: &mut [f32]) {
         match self {
             _ if self.is_single(big_endian) => {
@@ -87,7 +87,7 @@ impl Type {
         }
     }
 
-    /// All whole numbers of this type in the bytes.
+    /// All complete numbers of this type in the bytes.
     pub fn floats(self, bytes: &[u8], big_endian: bool) -> Vec<f32> {
         let big = big_endian;
         match self {
@@ -109,8 +109,8 @@ impl Type {
         }
     }
 
-    /// Calls `see` with every little-endian number of the bytes in double precision, and whether that holds
-    /// all its digits.
+    /// Calls `see` with every little-endian number of the bytes in double precision, and whether that represents it
+    /// exactly.
     pub fn each(self, bytes: &[u8], mut see: impl FnMut(f64, bool)) {
         macro_rules! numbers {
             ($number:ty) => {
@@ -144,7 +144,7 @@ impl Type {
         }
     }
 
-    /// The little-endian bytes of a number that is written out; `None` where the type does not hold it.
+    /// The little-endian bytes of a number given as text; `None` if the type cannot hold it.
     pub fn bytes_of(self, word: &str, into: &mut Vec<u8>) -> Option<()> {
         macro_rules! put {
             ($number:ty) => {
@@ -167,8 +167,8 @@ impl Type {
         Some(())
     }
 
-    /// Numbers that count from 0; `None` where the type is not a whole one. A negative number
-    /// becomes one that is too large for any file.
+    /// Indices from 0; `None` if the type is not an integer. A negative number becomes one that is too large for any
+    /// file.
     pub fn indices(self, bytes: &[u8], big_endian: bool) -> Option<Vec<u64>> {
         let big = big_endian;
         let signed = |v: i64| u64::try_from(v).unwrap_or(u64::MAX);
@@ -219,8 +219,8 @@ fn turned<const N: usize>(mut bytes: [u8; N]) -> [u8; N] {
     bytes
 }
 
-/// Half precision by plain arithmetic, which becomes vector code: the processor's own instruction would be
-/// called anew for every eight numbers, and needs them at an even address.
+/// Half precision by plain arithmetic, which compiles to vector code: the processor's own instruction would be called
+/// separately for every eight numbers, and requires alignment.
 struct Halves<'a> {
     bytes: &'a [u8],
     big_endian: bool,
@@ -237,15 +237,15 @@ impl simd::Kernel for Halves<'_> {
     }
 }
 
-/// A number of half precision (IEEE 754-2019, binary16) by its bits. Its exponent and fraction, put where
-/// those of a float32 lie, stand for 2⁻¹¹² of it, also where it is subnormal; the product is exact.
+/// A half-precision number (IEEE 754-2019, binary16) from its bits. Its exponent and fraction, placed at those of a
+/// float32, represent 2⁻¹¹² times the number, including subnormal ones; the product is exact.
 #[inline(always)]
 fn half(bits: u16) -> f32 {
     const SCALE: f32 = f32::from_bits((127 + 112) << 23);
     const INFINITE: u32 = 0x7c00 << 13;
     let size = u32::from(bits & 0x7fff) << 13;
     let scaled = (f32::from_bits(size) * SCALE).to_bits();
-    // Infinite values and NaN stay so.
+    // Infinite values and NaN are preserved.
     let exponent = if size >= INFINITE {
         f32::INFINITY.to_bits()
     } else {

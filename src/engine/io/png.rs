@@ -1,4 +1,4 @@
-//! Pictures with what made them inside.
+//! Pictures that contain their own provenance.
 
 use super::source::{CHUNK_BYTES, Source};
 use super::{Error, atomic, disk};
@@ -15,14 +15,14 @@ const PIXEL_LIMIT_BYTES: usize = 4 << 30;
 pub struct Picture {
     /// Width and height in pixels.
     pub size: [u32; 2],
-    /// Four bytes a pixel.
+    /// Four bytes per pixel.
     pub rgba: Vec<u8>,
     /// Keyword and text, in the order of the file.
     pub metadata: Vec<(String, String)>,
 }
 
-/// Writes a picture with metadata (keywords of up to 79 Latin-1 characters; plain text as tEXt,
-/// anything else as iTXt), reads it back and compares every pixel and word. Panics if there are not `4 * width * height` bytes.
+/// Writes a picture with metadata (keywords of up to 79 Latin-1 characters; plain text as tEXt, other text as iTXt),
+/// reads it back and compares every pixel and word. Panics if there are not `4 * width * height` bytes.
 pub fn save(
     path: &Path,
     size: [u32; 2],
@@ -66,7 +66,7 @@ pub fn save(
     )
 }
 
-/// Plain and international text are separate lists in a file; order between them is not kept.
+/// Plain and international text are separate lists in a file; the order between them is not preserved.
 fn sorted(metadata: &[(String, String)]) -> Vec<&(String, String)> {
     let mut pairs: Vec<_> = metadata.iter().collect();
     pairs.sort();
@@ -94,7 +94,7 @@ fn encode(
     writer.finish()
 }
 
-/// Reads an 8-bit RGBA picture as written by [`save`].
+/// Reads an 8-bit RGBA picture written by [`save`].
 pub fn read(path: &Path) -> Result<Picture, Error> {
     let failed = |e: DecodingError| match e {
         DecodingError::IoError(e) if e.kind() != std::io::ErrorKind::UnexpectedEof => {
@@ -102,7 +102,7 @@ pub fn read(path: &Path) -> Result<Picture, Error> {
         }
         e => Error::malformed(path, format!("a broken PNG ({e})"), "a PNG picture"),
     };
-    // Checks that it is a regular file and gives the sentences for those that are not.
+    // Checks that it is a regular file, with a sentence for any other.
     drop(Source::open(path, &Control::new())?);
     let file = disk::File::open(path).map_err(|e| Error::reading(path, &e))?;
     let mut decoder = Decoder::new(BufReader::with_capacity(CHUNK_BYTES, file));

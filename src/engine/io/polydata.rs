@@ -1,14 +1,14 @@
-//! The common parts of the two VTK formats: points, lines through them, and values of both.
+//! The common part of the two VTK formats: points, lines through them, and values of both.
 
-use super::source::{ALWAYS_ALLOWED_BYTES, MOST_EXPANSION};
-use super::streamlines::{FibreInfo, MOST_LISTS, free_name};
+use super::source::{ALWAYS_ALLOWED_BYTES, MAX_EXPANSION};
+use super::streamlines::{FibreInfo, MAX_LISTS, free_name};
 use super::{Error, Space};
 use crate::data::Tractogram;
+use crate::data::text::agreed;
 use crate::data::tractogram::column_name;
-use crate::data::words::agreed;
 use std::path::Path;
 
-/// A named array of values of `columns` numbers.
+/// A named array with `columns` numbers per value.
 #[derive(Debug)]
 pub(super) struct Array {
     pub name: String,
@@ -16,8 +16,7 @@ pub(super) struct Array {
     pub values: Vec<f32>,
 }
 
-/// Indices of points: 0, 1, 2 and so on, which need no memory, up to the first that is another, and from
-/// there as they are.
+/// Point indices: the initial run 0, 1, 2 and so on, which takes no memory, followed by the rest as stored.
 #[derive(Debug, Default)]
 pub(super) struct Order {
     counted: u64,
@@ -43,21 +42,21 @@ impl Order {
     }
 }
 
-/// A data set as it stands in a file.
+/// A data set as stored in a file.
 #[derive(Debug, Default)]
 pub(super) struct Polydata {
     pub points: Vec<[f32; 3]>,
-    /// Line after line.
+    /// The points of line after line.
     pub connectivity: Order,
-    /// Where each line begins in them, and the end.
+    /// The start of each line in them, and the end of the last.
     pub offsets: Vec<u64>,
-    /// Cells that are no lines (vertices, polygons, strips): before the lines and behind them.
+    /// Cells that are not lines (vertices, polygons, strips): before and after the lines.
     pub cells_before: usize,
     pub cells_behind: usize,
     pub of_points: Vec<Array>,
     /// Values of all cells.
     pub of_cells: Vec<Array>,
-    /// RAS or LPS, if the file says it.
+    /// RAS or LPS, if the file states it.
     pub space: Option<String>,
 }
 
@@ -66,7 +65,7 @@ impl Polydata {
         self.offsets.len().saturating_sub(1)
     }
 
-    /// The streamlines, with every point in the order of the lines that use it.
+    /// The streamlines, with points in the order in which the lines use them.
     pub fn tractogram(
         mut self,
         path: &Path,
@@ -99,17 +98,17 @@ impl Polydata {
         }
         let arrays = self.of_points.iter().chain(&self.of_cells);
         let lists = arrays.fold(0usize, |sum, a| sum.saturating_add(a.columns));
-        if lists > MOST_LISTS {
+        if lists > MAX_LISTS {
             return Err(Error::malformed(
                 path,
                 format!("{lists} numbers for each point or line"),
-                (format!("at most {MOST_LISTS}"), "leave some out"),
+                (format!("at most {MAX_LISTS}"), "leave some out"),
             ));
         }
-        // Lines may use a point often; what that amounts to has a limit.
+        // Lines may use a point repeatedly; the total is limited.
         let numbers: usize = self.of_points.iter().map(|a| a.columns).sum();
         let bytes = (uses as u64).saturating_mul(4 * (3 + numbers as u64));
-        let allowed = (file_bytes as u64).saturating_mul(MOST_EXPANSION) + ALWAYS_ALLOWED_BYTES;
+        let allowed = (file_bytes as u64).saturating_mul(MAX_EXPANSION) + ALWAYS_ALLOWED_BYTES;
         if bytes > allowed {
             return wrong(
                 format!("lines that use {points} points {uses} times"),
@@ -127,7 +126,7 @@ impl Polydata {
         };
         if used < points {
             let unused = points - used;
-            info.miss(format!(
+            info.warn_unread(format!(
                 "{unused} {} to no line; {} not used",
                 agreed(unused, "point belongs", "points belong"),
                 agreed(unused, "it was", "they were")
@@ -135,7 +134,7 @@ impl Polydata {
         }
         let adjacent = self.cells_before + self.cells_behind;
         if adjacent > 0 {
-            info.miss(format!(
+            info.warn_unread(format!(
                 "{adjacent} {} beside the lines {} not used",
                 agreed(adjacent, "vertex or surface", "vertices or surfaces"),
                 agreed(adjacent, "was", "were")
@@ -173,7 +172,7 @@ impl Polydata {
         Ok(tractogram)
     }
 
-    /// Turns LPS coordinates into RAS; says which were taken where the file does not.
+    /// Converts LPS coordinates to RAS; records which space was assumed if the file does not state it.
     fn place(&mut self, reported: Option<Space>, info: &mut FibreInfo) {
         let named = self.space.as_deref().and_then(Space::named);
         let space = named.or(reported).unwrap_or(Space::Ras);
@@ -183,8 +182,8 @@ impl Polydata {
             info.taken = Some(space);
             if reported.is_none() {
                 info.warn(
-                    "The file does not name its space; RAS was taken. If left and right are \
-                     exchanged it is LPS, which can be said (--vtk-space lps, or the layer's switch)",
+                    "The file does not name its space; RAS was taken. If left and right are swapped, it is \
+                     LPS: choose that with --vtk-space lps or the layer's switch",
                 );
             }
         }
@@ -197,8 +196,8 @@ impl Polydata {
     }
 }
 
-/// Numbers as text, one after the other.
-pub(super) fn words_as<T: std::str::FromStr>(text: &[u8]) -> impl Iterator<Item = Option<T>> {
+/// Parses numbers in text, one after the other.
+pub(super) fn parsed_numbers<T: std::str::FromStr>(text: &[u8]) -> impl Iterator<Item = Option<T>> {
     text.split(u8::is_ascii_whitespace)
         .filter(|word| !word.is_empty())
         .map(|word| std::str::from_utf8(word).ok()?.parse().ok())

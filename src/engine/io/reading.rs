@@ -1,18 +1,18 @@
-//! Answers of the user where a file itself is silent.
+//! The user's statements where a file itself is silent.
 
-use super::words::is_control;
+use super::text::is_control;
 use crate::data::{TensorLayout, keyed};
 use glam::DAffine3;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::path::PathBuf;
 
-/// Which way the first two axes of coordinates run.
+/// The directions of the first two axes of coordinates.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub enum Space {
-    /// To the patient's right and front: ours.
+    /// To the patient's right and front: used by this program.
     Ras,
-    /// To the patient's left and back: DICOM's and ITK's.
+    /// To the patient's left and back: used by DICOM and ITK.
     Lps,
 }
 
@@ -26,7 +26,7 @@ impl Space {
         }
     }
 
-    /// By its key in any letters.
+    /// By its key, in upper or lower case.
     pub fn named(key: &str) -> Option<Self> {
         Self::from_key(&key.to_ascii_lowercase())
     }
@@ -37,30 +37,30 @@ keyed!(Space {
     Lps = "lps",
 });
 
-/// Where a file says it itself, that goes before.
+/// The user's statements about a file; information in the file itself takes precedence.
 #[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
 pub struct Reading {
     /// The space of a VTK file's points.
     pub vtk_space: Option<Space>,
-    /// The file of a label map's names and colours.
+    /// The file with a label map's names and colours.
     pub colours: Option<PathBuf>,
     /// The order and the axes of the tensors in an image of six volumes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tensors: Option<TensorLayout>,
-    /// Where it belongs.
+    /// The affine that places the data.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub affine: Option<Box<AffineReading>>,
 }
 
-/// How an image or streamlines are to be moved.
+/// The transform of an image or of streamlines.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub enum AffineReading {
-    /// By a file; `fixed` is the image that FLIRT aligned it to.
+    /// From a file; `fixed` is the image to which FLIRT aligned it.
     File {
         path: PathBuf,
         fixed: Option<PathBuf>,
     },
-    /// In the world, RAS mm; by rows.
+    /// In world space, RAS mm, row by row.
     Matrix([f64; 12]),
 }
 
@@ -119,11 +119,11 @@ impl fmt::Display for Reading {
     }
 }
 
-/// A word for the shell, quoted where it must be.
+/// A word for the shell, quoted if necessary.
 pub fn quoted(text: &str) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || "/._-+:,=@%".contains(c);
     if text.contains(is_control) {
-        // In the notation of bash and zsh: a command is one line, and changes no terminal that shows it.
+        // In the notation of bash and zsh: a command is one line and cannot affect the terminal that shows it.
         let escape = |c: char| match c {
             '\'' | '\\' => format!("\\{c}"),
             c if is_control(c) => {

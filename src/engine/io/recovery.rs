@@ -1,8 +1,8 @@
-//! Work that a window leaves behind when it ends without a word.
+//! The work of a window that ended unexpectedly.
 //!
-//! Each window has a folder of its own under [`root`], with a file that it holds locked for as long as
-//! it lives: the system lets go of the lock when the process ends, however it ends. A folder that is
-//! not locked belongs to nobody; whoever locks it may take it over, and no other window can meanwhile.
+//! Each window has its own folder under [`root`], with a file that it keeps locked while it runs: the system releases
+//! the lock when the process ends, however it ends. A folder that is not locked belongs to no window; a process that
+//! locks it may take it over, and no other window can do so meanwhile.
 
 use super::disk::{self, File, TryLockError};
 use super::{Error, atomic};
@@ -11,19 +11,19 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 const LOCK: &str = "lock";
 const SESSION: &str = "session.arcuate";
-/// A folder without a lock is being made; after this time nobody makes it any more.
+/// A folder without a lock is being created; after this time its creator no longer runs.
 const MAKING: Duration = Duration::from_secs(60);
 
-/// A folder that is locked by this process: its own, or one that was left behind.
+/// A folder locked by this process: its own, or one left behind.
 #[derive(Debug)]
 pub struct RecoveryFolder {
     folder: PathBuf,
-    /// Held, not read.
+    /// Held for the lock, never read.
     _lock: File,
 }
 
-/// Where windows keep what they may leave behind: `$XDG_STATE_HOME/arcuate/recovery`, usually
-/// `~/.local/state/arcuate/recovery`; `None` without a home.
+/// The folder for recoverable work: `$XDG_STATE_HOME/arcuate/recovery`, usually `~/.local/state/arcuate/recovery`;
+/// `None` without a home.
 pub fn root() -> Option<PathBuf> {
     let set = |name| std::env::var_os(name).filter(|text| !text.is_empty());
     let home = |rest: &str| set("HOME").map(|home| PathBuf::from(home).join(rest));
@@ -41,16 +41,16 @@ pub fn root() -> Option<PathBuf> {
 }
 
 impl RecoveryFolder {
-    /// A new one, for this window.
+    /// Creates a new folder for this window.
     pub fn new(root: &Path) -> Result<Self, Error> {
         let now = SystemTime::now().duration_since(UNIX_EPOCH);
         let now = now.map_or(0, |d| d.as_nanos());
         let folder = root.join(format!("{now}-{}", std::process::id()));
-        // Others on this machine are not to read what somebody works on.
+        // Other users of this machine must not read it.
         atomic::make_private_folder(root)?;
         atomic::make_folder(&folder)?;
         let failed = |e: std::io::Error| Error::writing(&folder, &e);
-        // Locked before it has its name: nobody can come in between.
+        // Locked before it has its name, so that no other process can lock it first.
         let unnamed = folder.join("new");
         let lock = File::create_new(&unnamed, 0o600).map_err(failed)?;
         lock.try_lock().map_err(|e| failed(e.into()))?;
@@ -61,7 +61,7 @@ impl RecoveryFolder {
         })
     }
 
-    /// The session in it, which may not be there yet.
+    /// The path of the session in it, which may not exist yet.
     pub fn session(&self) -> PathBuf {
         self.folder.join(SESSION)
     }
@@ -72,15 +72,15 @@ impl RecoveryFolder {
         Some(modified.duration_since(UNIX_EPOCH).ok()?.as_secs())
     }
 
-    /// Nobody needs it any more.
+    /// Removes the folder, which is no longer needed.
     pub fn remove(self) {
-        // The session first: what is left, should the rest fail, is nothing to recover.
+        // The session is removed first: if the rest fails, nothing recoverable is left.
         let _ = disk::remove_file(&self.session());
         let _ = disk::remove_folder_with_all(&self.folder);
     }
 }
 
-/// Folders left behind with a session in them, the newest first; those without one are removed.
+/// Folders left behind with a session in them, newest first; those without one are removed.
 pub fn left_behind(root: &Path) -> Vec<RecoveryFolder> {
     let mut found = Vec::new();
     for folder in super::names_in(root).unwrap_or_default() {
@@ -91,7 +91,7 @@ pub fn left_behind(root: &Path) -> Vec<RecoveryFolder> {
         };
         match lock.try_lock() {
             Ok(()) => {}
-            // Its window lives; or nobody can tell whether it does.
+            // Its window is running, or this cannot be determined.
             Err(TryLockError::WouldBlock | TryLockError::Error(_)) => continue,
         }
         // It may have been removed between opening and locking.
@@ -112,8 +112,8 @@ pub fn left_behind(root: &Path) -> Vec<RecoveryFolder> {
     found
 }
 
-/// Whether a folder with a session in it is held elsewhere than here: by a window that lives, or by one that
-/// was killed and is not gone yet.
+/// Whether a folder with a session in it is locked by another process: by a running window, or by one that was killed
+/// and has not ended yet.
 pub fn are_held(root: &Path, here: &[&RecoveryFolder]) -> bool {
     let mut folders = super::names_in(root).unwrap_or_default();
     folders.retain(|folder| here.iter().all(|desk| desk.folder != *folder));

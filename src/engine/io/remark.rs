@@ -1,4 +1,4 @@
-//! What reading a file brings up.
+//! Remarks from reading a file.
 
 use std::fmt::{Display, Formatter, Result};
 use std::ops::Deref;
@@ -7,12 +7,12 @@ use std::ops::Deref;
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Remark {
     pub sentence: String,
-    /// Whether it is good to know only; else the result may be wrong or incomplete.
+    /// Whether it is only information; otherwise the result may be wrong or incomplete.
     pub is_note: bool,
 }
 
 impl Remark {
-    /// With the name of what it is about.
+    /// Adds the name of what it concerns.
     pub fn about(self, name: &str) -> Self {
         Self {
             sentence: format!("{self}: {name}"),
@@ -20,7 +20,7 @@ impl Remark {
         }
     }
 
-    /// All of a reader's, warnings first.
+    /// All remarks of a reader, warnings first.
     pub fn all(warnings: &[String], notes: &[String]) -> Vec<Self> {
         let note = |sentence: String| Self {
             sentence,

@@ -1,14 +1,13 @@
-//! Values that belong to a streamline file: MRtrix track scalars (TSF, one value a point) and weights
-//! (text, one value a line for each streamline). A value NAME of `fibres.tck` lies in
-//! `fibres.NAME.tsf` or `fibres.NAME.weights.txt`; where there is only one, without NAME. Both repeat the
-//! TCK's `timestamp`, weights in a remark: values of streamlines that were there before are not taken
-//! for those of the ones that are there now.
+//! Values that belong to a streamline file: MRtrix track scalars (TSF, one value per point) and weights (text, one
+//! line with a value per streamline). A value NAME of `fibres.tck` is in `fibres.NAME.tsf` or
+//! `fibres.NAME.weights.txt`; a single value may omit NAME. Both repeat the TCK's `timestamp`, weights in a comment,
+//! so that values of earlier streamlines are not mistaken for those of the present ones.
 
 use super::file_bytes::FileBytes;
 use super::source::read_text;
 use super::streamlines::{FibreInfo, free_name, property};
 use super::surface::one_line;
-use super::words::{self, counted};
+use super::text::{self, counted};
 use super::{DISCLAIMER, Error, atomic, disk, little_endian, tck, with_extension};
 use crate::compute::Control;
 use crate::data::Tractogram;
@@ -18,30 +17,30 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 
 const MAGIC: &str = "mrtrix track scalars";
-/// The key that says which streamlines values belong to.
+/// The key that states to which streamlines values belong.
 pub(super) const STAMP: &str = "timestamp";
-/// Letters of a number, with room for blanks: what a file of weights may be long for each.
+/// Letters per number, with room for blanks: limits the length of a weights file.
 const LETTERS: u64 = 64;
 
-/// Where one of a TCK's values goes.
+/// The destination of one of a TCK's values.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct CompanionFile {
     /// The name of the values.
     pub name: String,
     pub path: PathBuf,
-    /// Values per point, as TSF; else one number a streamline, as text.
+    /// Whether it holds values per point, as TSF, instead of one number per streamline, as text.
     pub per_point: bool,
 }
 
 impl CompanionFile {
-    /// Whether a file holds these values: in TSF a NaN ends a streamline.
+    /// Whether a file can hold these values: in TSF a NaN ends a streamline.
     pub fn holds(&self, tractogram: &Tractogram) -> bool {
         let values = tractogram.per_point.get(&self.name);
         let values = values.filter(|_| self.per_point);
         values.is_none_or(|v| v.iter().all(|v| v.is_finite()))
     }
 
-    /// Why it does not.
+    /// Why it cannot.
     pub fn refusal(&self) -> String {
         format!(
             "TSF holds finite numbers only, and {} has others; it is left out",
@@ -65,16 +64,16 @@ impl CompanionFile {
     }
 }
 
-/// Writes the per-point values `name` as TSF beside the streamlines they belong to; the header repeats
-/// the TCK's `timestamp` and count, by which MRtrix knows that they match; a TCK of another count is
-/// refused. Read back and compared.
+/// Writes the per-point values `name` as TSF next to their streamlines; the header repeats the TCK's `timestamp` and
+/// count, by which MRtrix recognises that they match; a TCK with another count gives an error. The file is read back
+/// and compared.
 pub fn save_points(
     path: &Path,
     adjacent: &Path,
     tractogram: &Tractogram,
     name: &str,
 ) -> Result<(), Error> {
-    prepare_points(path, adjacent, tractogram, name)?.put()
+    prepare_points(path, adjacent, tractogram, name)?.rename_into_place()
 }
 
 fn prepare_points(
@@ -102,7 +101,7 @@ fn prepare_points(
             counted(count, "streamline"),
             format!(
                 "{}, of which the values are",
-                words::count(tractogram.len() as u64)
+                text::count(tractogram.len() as u64)
             ),
         );
         return Err(Error::malformed(adjacent, found, expected));
@@ -121,10 +120,10 @@ fn prepare_points(
     write(path, &bytes)
 }
 
-/// Writes the per-streamline values `name`, one number a line, in the order of the streamlines, below
-/// remarks (`#`), which MRtrix and NumPy skip. One of them is the timestamp of the TCK that they are from.
+/// Writes the per-streamline values `name`, one number per line, in the order of the streamlines, after comments
+/// (`#`), which MRtrix and NumPy skip. One of them is the timestamp of their TCK.
 pub fn save_weights(path: &Path, tractogram: &Tractogram, name: &str) -> Result<(), Error> {
-    prepare_weights(path, tractogram, name, tractogram.timestamp.as_deref())?.put()
+    prepare_weights(path, tractogram, name, tractogram.timestamp.as_deref())?.rename_into_place()
 }
 
 fn prepare_weights(
@@ -140,8 +139,8 @@ fn prepare_weights(
     if let Some(stamp) = stamp {
         text += &format!("# {STAMP}: {}\n", one_line(stamp));
     }
-    if let Some(words) = tractogram.codes.get(name) {
-        text += &format!("# {}\n", one_line(&key_line(name, words)));
+    if let Some(meanings) = tractogram.codes.get(name) {
+        text += &format!("# {}\n", one_line(&key_line(name, meanings)));
     }
     text.extend(values.iter().map(|v| format!("{v}\n")));
     write(path, text.as_bytes())
@@ -167,7 +166,7 @@ fn write(path: &Path, bytes: &[u8]) -> Result<atomic::Ready, Error> {
     )
 }
 
-/// Where values of a TCK go, by their names: per point, per streamline; no two to one file.
+/// Destinations of a TCK's values by their names: per point, per streamline; no two share a file.
 pub fn files<'a>(
     tck: &Path,
     points: impl Iterator<Item = &'a String>,
@@ -185,7 +184,7 @@ pub fn files<'a>(
         let plain = plain(name);
         let numbered = (2u64..).map(|n| format!("{plain}_{n}"));
         let mut text = std::iter::once(plain.clone()).chain(numbered);
-        // Some disks do not tell small letters from large ones.
+        // Some disks do not distinguish lower from upper case.
         let free = |word: &String| taken.insert((per_point, word.to_lowercase()));
         let word = text.find(free).unwrap_or_default();
         CompanionFile {
@@ -199,8 +198,8 @@ pub fn files<'a>(
     all
 }
 
-/// Adds the values that lie beside a TCK. Those of other streamlines are named and left out.
-pub(super) fn beside(
+/// Adds the values in companion files of a TCK. Those of other streamlines are reported and left out.
+pub(super) fn with_companion_values(
     tck: &Path,
     mut tractogram: Tractogram,
     info: &mut FibreInfo,
@@ -212,7 +211,7 @@ pub(super) fn beside(
         &name[..name.len() - super::extension(tck).len()].trim_end_matches('.')
     );
     let folder = tck.parent().filter(|f| !f.as_os_str().is_empty());
-    // A folder that cannot be listed has nothing to add.
+    // A folder that cannot be listed adds nothing.
     let entries = disk::list(folder.unwrap_or(Path::new(".")))
         .into_iter()
         .flatten();
@@ -238,7 +237,7 @@ pub(super) fn beside(
                     let name = free_name(&own, &tractogram.per_point);
                     tractogram = tractogram.with_per_point(&name, values);
                 }
-                Err(why) => info.miss(format!(
+                Err(why) => info.warn_unread(format!(
                     "{name} was not used: {why}; write it again, or move it away"
                 )),
             }
@@ -258,23 +257,23 @@ pub(super) fn beside(
                     let name = free_name(&named(rest, "weights"), &tractogram.per_streamline);
                     tractogram = tractogram.with_per_streamline(&name, values);
                 }
-                Err(why) => info.miss(format!(
+                Err(why) => info.warn_unread(format!(
                     "{name} was not used: {why}; write it again, or move it away"
                 )),
             }
         }
     }
-    // One that was stopped is not one that is not used.
+    // A cancelled read is not an unused file.
     control.check()?;
     if !replaced.is_empty() {
         let replaced: Vec<&Path> = replaced.iter().map(PathBuf::as_path).collect();
-        info.warn(atomic::says_before(&replaced));
+        info.warn(atomic::previous_files_note(&replaced));
     }
     Ok(tractogram)
 }
 
-/// Values of a file; where they are not those of the streamlines, those that it had before a process began to
-/// replace both and was killed: then the file is one of `replaced`.
+/// Values of a file; if they do not match the streamlines, those it had before a process that began to replace both
+/// was killed: the file is then added to `replaced`.
 fn now_or_before<T>(
     path: &Path,
     read: impl Fn(&Path) -> Result<T, String>,
@@ -294,9 +293,9 @@ fn now_or_before<T>(
     }
 }
 
-/// Why values that have this stamp are not those of the streamlines.
+/// Why values with this stamp do not belong to the streamlines.
 fn same_stamp(own: Option<&str>, of: Option<&str>) -> Result<(), String> {
-    // The same moment may be written with more digits or fewer.
+    // The same moment may be written with more or fewer digits.
     let moment = |stamp: Option<&str>| {
         let text = stamp?.trim();
         let number = text.parse::<f64>().map(|n| n.to_string());
@@ -314,7 +313,7 @@ fn same_stamp(own: Option<&str>, of: Option<&str>) -> Result<(), String> {
     ))
 }
 
-/// Values of a TSF file and the name it gives them, or why they are not those of the streamlines.
+/// Values of a TSF file and the name it gives them, or why they do not belong to the streamlines.
 fn points(
     path: &Path,
     tractogram: &Tractogram,
@@ -356,14 +355,14 @@ fn points(
         }
     }
     if next().is_some_and(|v| !v.is_infinite()) {
-        return Err("it goes on behind the last streamline".to_owned());
+        return Err("it continues after the last streamline".to_owned());
     }
     Ok((info.property("name").map(str::to_owned), values))
 }
 
-/// A file of one number for each of the streamlines. One whose numbers are of another TCK is refused.
+/// Reads a file with one number per streamline. Numbers that belong to another TCK give an error.
 pub fn open_weights(path: &Path, of: &Tractogram) -> Result<Vec<f32>, Error> {
-    let text = read_text(path, most_bytes(of.len()))?;
+    let text = read_text(path, max_bytes(of.len()))?;
     let read =
         weights_in(&text, of.len()).and_then(|(values, stamp)| match (stamp, &of.timestamp) {
             (Some(own), Some(theirs)) => same_stamp(Some(&own), Some(theirs)).map(|()| values),
@@ -375,18 +374,18 @@ pub fn open_weights(path: &Path, of: &Tractogram) -> Result<Vec<f32>, Error> {
     })
 }
 
-/// Bytes of a text of one number for each streamline.
-fn most_bytes(streamlines: usize) -> u64 {
+/// Largest size of a text with one number per streamline.
+fn max_bytes(streamlines: usize) -> u64 {
     (streamlines as u64).saturating_mul(LETTERS) + (1 << 16)
 }
 
 fn weights(path: &Path, streamlines: usize) -> Result<(Vec<f32>, Option<String>), String> {
-    let text = read_text(path, most_bytes(streamlines)).map_err(|e| e.to_string())?;
+    let text = read_text(path, max_bytes(streamlines)).map_err(|e| e.to_string())?;
     weights_in(&text, streamlines)
 }
 
-/// Numbers between blanks, commas or line ends; what follows a `#` is a remark. With the stamp of the
-/// streamlines that they are of, where one is named.
+/// Numbers separated by blanks, commas or line ends; text after a `#` is a comment. Also returns the stamp of their
+/// streamlines, if there is one.
 fn weights_in(text: &str, streamlines: usize) -> Result<(Vec<f32>, Option<String>), String> {
     let lines = text
         .lines()
@@ -394,7 +393,7 @@ fn weights_in(text: &str, streamlines: usize) -> Result<(Vec<f32>, Option<String
     let sentence = lines.flat_map(|l| l.split(|c: char| c.is_whitespace() || c == ','));
     let sentence = sentence.filter(|w| !w.is_empty());
     let values: Result<Vec<f32>, String> = sentence
-        .map(|w| w.parse().map_err(|_| format!("“{w}” is no number")))
+        .map(|w| w.parse().map_err(|_| format!("“{w}” is not a number")))
         .collect();
     let values = values?;
     if values.len() != streamlines {

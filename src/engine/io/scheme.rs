@@ -1,39 +1,39 @@
 //! Gradient timing of Camino's and AMICO's scheme files.
 //!
-//! After `VERSION: STEJSKALTANNER` (or `1`) a row a volume: g_x g_y g_z |G| (T/m) Δ δ TE (s). Only Δ and δ are
-//! taken; directions and b-values are those of the scan, and |G| shows whether the two files belong together.
+//! After `VERSION: STEJSKALTANNER` (or `1`) there is one row per volume: g_x g_y g_z |G| (T/m) Δ δ TE (s). Only Δ and
+//! δ are used; directions and b-values are those of the scan, and |G| shows whether the two files belong together.
 
 use super::Error;
 use super::source::read_text;
 use crate::data::gradients::B0_LIMIT_S_PER_MM2;
-use crate::data::words::{counted, number};
+use crate::data::text::{counted, number};
 use std::path::Path;
 
 const TEXT_LIMIT_BYTES: u64 = 16 << 20;
 
-/// The shortest and the longest Δ of a protocol as a number of s and of ms: beyond 1 it is in ms.
+/// Range of Δ in any protocol, in s: a number beyond 1 is in ms.
 const BETWEEN_S: [f64; 2] = [1e-3, 1.0];
 const BETWEEN_MS: [f64; 2] = [1.0, 2000.0];
 /// The strongest gradient, T/m; a larger number is in mT/m.
 const STRONGEST: f64 = 20.0;
 /// The gyromagnetic ratio of the proton, rad/(s T) (CODATA 2018).
 const GAMMA_RAD_PER_S_T: f64 = 2.675_221_874_4e8;
-/// The ramps of a pulse and the digits of a file change b by less.
+/// Pulse ramps and rounding in a file change b by less.
 const APART: f64 = 0.1;
 
-/// When the gradients of a scan are on.
+/// Gradient timing of a scan.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Timing {
     /// δ and Δ of each volume, ms.
     pub rows: Vec<[f64; 2]>,
     /// |G| of each volume, T/m.
     pub strengths_t_per_m: Vec<f64>,
-    /// Units that are not the format's, one sentence each.
+    /// Units other than the format's, one sentence each.
     pub notes: Vec<String>,
 }
 
 impl Timing {
-    /// A sentence where b-values of the scan, s/mm², are not those of |G|, δ and Δ (Stejskal and Tanner 1965).
+    /// A sentence if b-values of the scan, s/mm², do not match |G|, δ and Δ (Stejskal and Tanner 1965).
     pub fn against(&self, b_s_per_mm2: &[f64]) -> Option<String> {
         let n = self.rows.len();
         let known = self.strengths_t_per_m.iter().any(|g| *g != 0.0);
@@ -73,8 +73,8 @@ fn within([least, most]: [f64; 2], value: f64) -> bool {
     (least..=most).contains(&value)
 }
 
-/// δ and Δ in ms from numbers that a user gives as ms. A Δ below that of any protocol is in seconds, with a sentence
-/// about it.
+/// δ and Δ in ms from numbers that a user states in ms. A Δ below that of any protocol is taken as seconds, with a
+/// sentence about it.
 pub fn in_ms(pulse: f64, between: f64) -> Result<([f64; 2], Option<String>), String> {
     if within(BETWEEN_MS, between) {
         return Ok(([pulse, between], None));

@@ -1,5 +1,5 @@
-//! A file as a stream: compressed or not, counted, cancellable, and asked how much it can hold
-//! before anything is allocated for it.
+//! A file as a stream: compressed or not, counted and cancellable, with a check of how much it can hold before memory
+//! is allocated.
 
 use super::Error;
 use super::disk::{self, Metadata};
@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 
 const GZIP_MAGIC: [u8; 2] = [0x1f, 0x8b];
 
-/// The name of a file; a store's own names say nothing.
+/// The name of a file for messages; the names in a session's store are meaningless.
 fn shown_name(path: &Path) -> String {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     match super::session::is_stored_name(&name) {
@@ -20,43 +20,43 @@ fn shown_name(path: &Path) -> String {
     }
 }
 
-/// Deflate cannot expand more: 258 bytes for two bits (RFC 1951, and zlib's technical notes).
+/// Largest expansion by deflate: 258 bytes for two bits (RFC 1951, and zlib's technical notes).
 pub(super) const GREATEST_EXPANSION: u64 = 1032;
 
-/// A whole compressed file may unpack to this many times its size, and a mebibyte: numbers of a
-/// measurement do not shrink further, and what does is made to fill the memory.
-pub(super) const MOST_EXPANSION: u64 = 100;
+/// Largest expansion of a whole compressed file, plus one mebibyte: measured numbers do not compress further, and
+/// data that does is designed to fill the memory.
+pub(super) const MAX_EXPANSION: u64 = 100;
 pub(super) const ALWAYS_ALLOWED_BYTES: u64 = 1 << 20;
 
-/// Masks and label maps shrink further than measurements: up to this size an image may unpack from a file of any size.
+/// Masks and label maps compress better than measurements: an image may unpack to this size from a file of any size.
 pub(super) const ROOMY_BYTES: u64 = 256 << 20;
 
 /// Names the work in a message about memory while a file is read.
 pub(super) const READING: &str = "Reading the file";
 
-/// Bytes read at a time; also the distance between two looks at `Control`.
+/// Bytes read at a time; also the interval between two checks for cancellation.
 pub(super) const CHUNK_BYTES: usize = 1 << 20;
 
 pub(super) struct Source {
     path: PathBuf,
-    /// Where the stream begins in the file.
+    /// Offset of the stream in the file.
     start: u64,
-    /// On disk, from there.
+    /// Bytes on disk from there on.
     file_bytes: u64,
     compressed: bool,
     reader: Box<dyn Read>,
-    /// The compressed stream ended before its own end mark and checksum.
+    /// Whether the compressed stream ended before its own end mark and checksum.
     cut: bool,
     control: Control,
 }
 
-/// Reports what was read from the disk to the job.
-struct Counted {
+/// Reports bytes read from the disk to the job.
+struct CountedReader {
     file: disk::File,
     control: Control,
 }
 
-impl Read for Counted {
+impl Read for CountedReader {
     fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
         let n = self.file.read(buffer)?;
         self.control.advance(n as u64);
@@ -70,7 +70,7 @@ impl Source {
         Self::begin(path, 0, None, control)
     }
 
-    /// The part of a file from `start` on, which is known to be compressed or not.
+    /// Opens the part of a file from `start` on, whose compression is known.
     pub fn open_at(
         path: &Path,
         start: u64,
@@ -95,7 +95,7 @@ impl Source {
         file.seek(SeekFrom::Start(start)).map_err(failed)?;
         let file_bytes = metadata.len().saturating_sub(start);
         control.begin(&format!("Reading {}", shown_name(path)), file_bytes);
-        let counted = Counted {
+        let counted = CountedReader {
             file,
             control: control.clone(),
         };
@@ -120,7 +120,7 @@ impl Source {
         &self.path
     }
 
-    /// Length of the stream, where the file system knows it.
+    /// Length of the stream, if the file system knows it.
     pub fn known_bytes(&self) -> Option<u64> {
         (!self.compressed).then_some(self.file_bytes)
     }
@@ -140,17 +140,17 @@ impl Source {
         Ok(done)
     }
 
-    /// Everything from here to the end. What a compressed file unpacks to is limited by its size.
+    /// Reads everything from here to the end. The unpacked size of a compressed file is limited by its size.
     pub fn whole(self) -> Result<Vec<u8>, Error> {
         let limit = match self.known_bytes() {
             Some(bytes) => bytes,
-            None => most_unpacked(self.file_bytes),
+            None => max_unpacked_bytes(self.file_bytes),
         };
         let path = self.path.clone();
         self.at_most(limit)?.ok_or_else(|| too_expanded(&path))
     }
 
-    /// Everything from here to the end; `None` where a compressed file unpacks to more.
+    /// Everything from here to the end; `None` if a compressed file unpacks to more.
     fn at_most(mut self, limit: u64) -> Result<Option<Vec<u8>>, Error> {
         let mut bytes = Vec::new();
         if !self.compressed {
@@ -173,7 +173,7 @@ impl Source {
         Ok((!more).then_some(bytes))
     }
 
-    /// Passes over up to `bytes` bytes and returns how many there were.
+    /// Skips up to `bytes` bytes and returns how many there were.
     pub fn skip(&mut self, bytes: u64) -> Result<u64, Error> {
         let mut buffer = vec![0; (CHUNK_BYTES as u64).min(bytes) as usize];
         let mut done = 0;
@@ -188,10 +188,10 @@ impl Source {
         Ok(done)
     }
 
-    /// Makes sure that the stream holds `bytes` bytes, counted from its start, without keeping any
-    /// of them. For a compressed file that is so when its trailer states the same length as the
-    /// header (both modulo 2³²) and deflate can expand that far; where they disagree (several
-    /// members, a cut, a lie) the stream is decoded once more, only to be counted.
+    /// Checks that the stream holds `bytes` bytes, counted from its start, without storing any of them. A compressed
+    /// file does if its trailer states the same length as the header (both modulo 2³²) and deflate can expand that
+    /// far; if they disagree (several members, a truncated or forged file), the stream is decoded once more to be
+    /// counted.
     pub fn prove(&self, bytes: u64) -> Result<(), Error> {
         let short = |found_bytes| {
             Err(Error::Short {
@@ -207,15 +207,15 @@ impl Source {
                 short(self.file_bytes)
             };
         }
-        // The read below finds data that deflate cannot expand to.
+        // The read below detects data that deflate cannot have expanded to.
         let possible = bytes / GREATEST_EXPANSION <= self.file_bytes;
-        let bomb = bytes > ROOMY_BYTES && bytes > most_unpacked(self.file_bytes);
+        let bomb = bytes > ROOMY_BYTES && bytes > max_unpacked_bytes(self.file_bytes);
         if possible && bomb && !memory::is_limited() {
             return Err(Error::malformed(
                 &self.path,
                 format!("{} packed into {}", size(bytes), size(self.file_bytes)),
                 (
-                    format!("at most {MOST_EXPANSION} times the file"),
+                    format!("at most {MAX_EXPANSION} times the file"),
                     "if you trust it, allow as much memory as it needs \
                      (--memory GB, or the setting)",
                 ),
@@ -226,7 +226,7 @@ impl Source {
         {
             return Ok(());
         }
-        // Nobody waits for a second progress bar: the count is not reported.
+        // The count is not reported: a second progress bar would be useless.
         let silent = Control::new();
         let mut again = Self::open_at(&self.path, self.start, self.compressed, &silent)?;
         let mut counted = 0;
@@ -252,8 +252,8 @@ impl Source {
         Ok(u32::from_le_bytes(length))
     }
 
-    /// Reads what follows, up to `limit` bytes, and returns how many there were: a compressed
-    /// stream is compared with its checksum only at its end.
+    /// Reads the rest, up to `limit` bytes, and returns how many there were: the checksum of a compressed stream is
+    /// compared only at its end.
     pub fn finish(&mut self, limit: u64) -> Result<u64, Error> {
         let behind = self.skip(limit)?;
         if self.cut {
@@ -282,8 +282,7 @@ impl Source {
     }
 }
 
-/// Metadata of a plain file, asked before it is opened: opening a pipe would wait for its other
-/// end.
+/// Metadata of a regular file, queried before it is opened: opening a pipe would wait for its other end.
 pub(super) fn plain_file(path: &Path, expected: &str) -> Result<Metadata, Error> {
     let metadata = disk::metadata(path).map_err(|e| Error::reading(path, &e))?;
     if metadata.is_dir() {
@@ -301,17 +300,17 @@ pub(super) fn plain_file(path: &Path, expected: &str) -> Result<Metadata, Error>
     Ok(metadata)
 }
 
-/// Bytes that `packed` compressed ones may unpack to.
-pub(super) fn most_unpacked(packed: u64) -> u64 {
+/// Largest number of bytes to which `packed` compressed ones may unpack.
+pub(super) fn max_unpacked_bytes(packed: u64) -> u64 {
     packed
-        .saturating_mul(MOST_EXPANSION)
+        .saturating_mul(MAX_EXPANSION)
         .saturating_add(ALWAYS_ALLOWED_BYTES)
 }
 
 pub(super) fn too_expanded(path: &Path) -> Error {
     Error::malformed(
         path,
-        format!("compressed data that unpack to more than {MOST_EXPANSION} times their size"),
+        format!("compressed data that unpack to more than {MAX_EXPANSION} times their size"),
         (
             "a measurement, which does not shrink so far",
             "unpack it yourself if you trust it",
@@ -319,8 +318,8 @@ pub(super) fn too_expanded(path: &Path) -> Error {
     )
 }
 
-/// Like `read_exact`, but an early end is a smaller count: whoever asked knows what was expected.
-/// Also returns whether the reader itself missed something at the end.
+/// Like `read_exact`, but an early end gives a smaller count, because the caller knows what was expected. Also
+/// returns whether the reader itself found data missing at the end.
 fn fill(reader: &mut impl Read, buffer: &mut [u8]) -> std::io::Result<(usize, bool)> {
     let mut done = 0;
     while done < buffer.len() {
@@ -335,7 +334,7 @@ fn fill(reader: &mut impl Read, buffer: &mut [u8]) -> std::io::Result<(usize, bo
     Ok((done, false))
 }
 
-/// A small text file; anything over `limit` bytes is refused before it is read.
+/// Reads a small text file; a file over `limit` bytes is refused before it is read.
 pub(super) fn read_text(path: &Path, limit: u64) -> Result<String, Error> {
     let source = Source::open(path, &Control::new())?;
     let too_long = |found: String| {

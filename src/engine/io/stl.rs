@@ -1,4 +1,4 @@
-//! STL surfaces, binary: 80 letters, the number of triangles, and for each its normal and corners.
+//! STL surfaces, binary: 80 letters, the number of triangles, and the normal and corners of each.
 
 use super::surface::one_line;
 use crate::data::Surface;
@@ -7,7 +7,7 @@ use glam::Vec3;
 const TITLE_BYTES: usize = 80;
 
 pub(super) fn bytes(surface: &Surface, description: &str) -> Vec<u8> {
-    // A file that begins with "solid" is taken for text.
+    // A file that begins with "solid" would be taken for text.
     let title = format!("world RAS+ mm; {}", one_line(description));
     let mut bytes: Vec<u8> = title.bytes().filter(u8::is_ascii).collect();
     bytes.resize(TITLE_BYTES, 0);

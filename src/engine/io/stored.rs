@@ -1,23 +1,22 @@
-//! Voxels in the type that their file stores: what a conversion moves, so that no value passes through a
-//! float32.
+//! Voxels in the type stored in their file, for conversions without a detour through float32.
 
 use super::nifti::Rest;
 use super::numbers::Type;
-use super::words::{count, counted};
+use super::text::{count, counted};
 use crate::data::Grid;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-/// Half the distance between a float32 and the next, as a share of it.
+/// Half the distance between adjacent float32 numbers, relative to their value.
 const SINGLE: f64 = 0.25 * f32::EPSILON as f64;
 
 /// Type of a voxel's value.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Pixel {
     Number(Type),
-    /// Bytes of red, green and blue.
+    /// One byte each for red, green and blue.
     Rgb,
-    /// The same and opacity.
+    /// The same plus opacity.
     Rgba,
 }
 
@@ -30,7 +29,7 @@ impl Pixel {
         }
     }
 
-    /// Bytes whose order the machine decides.
+    /// Bytes of a value, or 1 for colours: the unit of byte order.
     pub fn word_bytes(self) -> usize {
         match self {
             Self::Number(number) => number.bytes(),
@@ -47,29 +46,29 @@ impl Pixel {
     }
 }
 
-/// An image as a file holds it.
+/// An image as stored in a file.
 #[derive(Clone, Debug)]
 pub struct Stored {
     pub grid: Arc<Grid>,
     pub frames: usize,
     pub pixel: Pixel,
-    /// Little-endian, frame slowest, colours of a voxel together.
+    /// Little-endian, frame slowest, colours of a voxel adjacent.
     pub bytes: Arc<Vec<u8>>,
-    /// Slope and intercept; `None` where values are used as stored, and for colours.
+    /// Slope and intercept; `None` if values are used as stored, and for colours.
     pub scaling: Option<(f64, f64)>,
     pub meaning: Meaning,
 }
 
-/// Fields of a header that describe the values, besides their place.
+/// Fields of a header that describe the values, besides their position.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct Meaning {
-    /// Sizes of a NIfTI's axes after the third; none where the format has no such axes.
+    /// Sizes of a NIfTI's axes after the third; empty for formats without such axes.
     pub sizes: Vec<usize>,
     /// Step along the fourth to the seventh axis; NaN where unstated.
     pub steps: [f64; 4],
-    /// NIfTI's code of their unit.
+    /// NIfTI's code for their unit.
     pub step_unit: u8,
-    /// NIfTI's code of what the values mean, its three numbers and its name.
+    /// NIfTI's code for the meaning of the values, with its three numbers and its name.
     pub intent: i16,
     pub intent_numbers: [f64; 3],
     pub intent_name: String,
@@ -80,10 +79,10 @@ pub struct Meaning {
     pub keys: Vec<String>,
 }
 
-/// How FreeSurfer says that a scan was taken; 0 where nothing is said.
+/// FreeSurfer's acquisition parameters of a scan; 0 if not stated.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct Acquisition {
-    /// Between volumes. Not part of this where the image has the step of a time axis.
+    /// Time between volumes. Unused if the image has the step of a time axis.
     pub repetition_ms: f64,
     pub flip_angle_rad: f64,
     pub echo_ms: f64,
@@ -93,7 +92,7 @@ pub struct Acquisition {
 }
 
 impl Acquisition {
-    /// The fields that a format without room for them loses, one sentence each.
+    /// The fields lost in a format without room for them, one sentence each.
     pub fn losses(&self, format: &str) -> Vec<String> {
         let times = [
             (self.repetition_ms, "repetition time", "ms"),
@@ -123,8 +122,8 @@ impl Acquisition {
 }
 
 impl Stored {
-    /// Calls `see` with every value after slope and intercept, and whether double precision holds it: whether the
-    /// stored number follows from it, a whole one exactly, another to the digits of a float32.
+    /// Calls `see` with every value after slope and intercept, and whether double precision preserves it: whether the
+    /// stored number follows from it, an integer exactly, other numbers to the digits of float32.
     pub fn each(&self, mut see: impl FnMut(f64, bool)) {
         let Pixel::Number(number) = self.pixel else {
             return;
@@ -136,7 +135,7 @@ impl Stored {
                 let off = ((value - intercept) / slope - raw).abs();
                 let found = match number.is_float() {
                     true => off <= SINGLE * raw.abs(),
-                    // The division rounds large numbers by itself.
+                    // The division itself rounds large numbers.
                     false => off < (4.0 * f64::EPSILON * raw.abs()).max(0.5),
                 };
                 see(
@@ -147,7 +146,7 @@ impl Stored {
         }
     }
 
-    /// The numbers above 0 of one volume of whole numbers; `None` where it has others, or more than `most`.
+    /// The positive numbers of one volume of integers; `None` if it has others, or more than `most`.
     pub fn labels(&self, most: usize) -> Option<BTreeSet<u32>> {
         if self.frames != 1 || !matches!(self.pixel, Pixel::Number(_)) {
             return None;
@@ -167,16 +166,16 @@ impl Stored {
         whole.then_some(found)
     }
 
-    /// Converts the values for a format without slope and intercept: as float32 where that holds all of them,
-    /// else as float64. With it a sentence about those that it does not hold.
-    pub fn worked_out(&self) -> (Self, Option<String>) {
+    /// Converts the values for a format without slope and intercept: to float32 if that preserves all of them,
+    /// otherwise to float64. Also returns a sentence about those that it does not preserve.
+    pub fn with_scaling_applied(&self) -> (Self, Option<String>) {
         if self.scaling.is_none() {
             return (self.clone(), None);
         }
         let (mut single, mut lost) = (true, 0u64);
-        self.each(|value, held| {
+        self.each(|value, exact| {
             single &= value.is_nan() || f64::from(value as f32) == value;
-            lost += u64::from(!held);
+            lost += u64::from(!exact);
         });
         let number = if single { Type::F32 } else { Type::F64 };
         let mut bytes = Vec::with_capacity(self.bytes.len() / self.pixel.bytes() * number.bytes());

@@ -1,37 +1,36 @@
-//! The common parts of all streamline formats: remarks of a file besides its points, the checks after
-//! reading, the comparison after writing, and the choice of the format.
+//! The common part of all streamline formats: metadata of a file, checks after reading, comparison after writing, and
+//! the choice of the format.
 
 use super::format::{Content, Format};
-use super::words::in_line;
+use super::text::in_line;
 use super::{Error, Reading, Space, tck, tinytrack, trk, trx, vtk, vtp};
 use crate::compute::Control;
 use crate::data::Tractogram;
-use crate::data::words::{agreed, plural};
+use crate::data::text::{agreed, plural};
 use rayon::prelude::*;
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 
-/// Remarks of a streamline file besides its points and values.
+/// Metadata of a streamline file besides its points and values.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct FibreInfo {
     /// Lines of the header, in their order.
     pub properties: Vec<(String, String)>,
-    /// The space that was taken for the points where the file does not name it.
+    /// The space assumed for the points if the file does not name it.
     pub taken: Option<Space>,
-    /// What may make the result wrong, one sentence each, without the path.
+    /// Problems that may make the result wrong, one sentence each, without the path.
     pub warnings: Vec<String>,
-    /// What is good to know only.
+    /// Information without consequences for the result.
     pub notes: Vec<String>,
-    /// The warnings about parts that were not read.
+    /// Warnings about parts that were not read.
     pub unread: Vec<String>,
 }
 
-/// Lists of values that a file may bring: each takes up to 200 bytes besides its values, however few these
-/// are.
-pub(super) const MOST_LISTS: usize = 1 << 16;
+/// Largest number of value arrays in a file: each takes up to 200 bytes besides its values, however few these are.
+pub(super) const MAX_LISTS: usize = 1 << 16;
 
-/// The last value of this name.
+/// The last value with this name.
 pub(super) fn property<'a>(properties: &'a [(String, String)], key: &str) -> Option<&'a str> {
     let found = properties.iter().rev().find(|(k, _)| k == key);
     found.map(|(_, value)| value.as_str())
@@ -48,7 +47,7 @@ impl FibreInfo {
     }
 
     pub(super) fn warn(&mut self, sentence: impl Into<String>) {
-        // A name from the file may hold anything; a sentence is one line.
+        // A name from the file may contain anything; a sentence is one line.
         self.warnings.push(in_line(&sentence.into(), '·'));
     }
 
@@ -56,18 +55,18 @@ impl FibreInfo {
         self.notes.push(in_line(sentence, '·'));
     }
 
-    /// Warns of something that the file holds, or should hold, and that was not read.
-    pub(super) fn miss(&mut self, sentence: impl Into<String>) {
+    /// Warns about a part of the file that is missing or was not read.
+    pub(super) fn warn_unread(&mut self, sentence: impl Into<String>) {
         self.warn(sentence);
         self.unread.extend(self.warnings.last().cloned());
     }
 
-    /// Tells of a number that differs from the announced one, and of streamlines that no length or
-    /// direction can be given to.
+    /// Warns if the number of streamlines differs from the announced one, and about streamlines without length or
+    /// direction.
     pub(super) fn check(&mut self, tractogram: &Tractogram, announced: Option<u64>) {
         let found = tractogram.len();
         if let Some(stated) = announced.filter(|&n| n != found as u64) {
-            self.miss(format!(
+            self.warn_unread(format!(
                 "The header announces {stated} {}; the file holds {found}",
                 plural(stated as usize, "streamline")
             ));
@@ -84,11 +83,11 @@ impl FibreInfo {
     }
 }
 
-/// A sentence about points that are nowhere, if there are any. Looks at every point, which [`read`]
-/// leaves to whoever needs them all.
+/// A sentence about points that are not finite, if there are any. Examines every point, which [`read`] leaves to
+/// callers that need all of them.
 pub fn not_finite(tractogram: &Tractogram) -> Option<String> {
     let count = |points: &[[f32; 3]]| {
-        // A number times zero is zero, unless it is not finite: this goes many at a time.
+        // A number times zero is zero unless it is not finite: this tests many at a time.
         let (lanes, rest) = points.as_flattened().as_chunks::<16>();
         let mut sums = [0f32; 16];
         for lane in lanes {
@@ -117,8 +116,8 @@ pub fn not_finite(tractogram: &Tractogram) -> Option<String> {
     }
 }
 
-/// The sum of all coordinates, mm: in pieces of single precision that are added up in double, as exact
-/// as the coordinates and as fast as memory. For timing.
+/// The sum of all coordinates, mm: pieces in single precision, added in double, as exact as the coordinates and as
+/// fast as memory. For timing.
 pub fn total(tractogram: &Tractogram) -> f64 {
     let piece = |values: &[f32]| {
         let (lanes, rest) = values.as_chunks::<16>();
@@ -132,7 +131,7 @@ pub fn total(tractogram: &Tractogram) -> f64 {
     };
     let part = |values: &[f32]| values.chunks(4096).map(piece).sum::<f64>();
     let values = tractogram.points.as_flattened();
-    // In order, so that every number of threads gives the same sum.
+    // In order, so that the sum does not depend on the number of threads.
     values
         .par_chunks(1 << 18)
         .map(part)
@@ -161,9 +160,9 @@ pub fn read(
     }
 }
 
-/// Writes a streamline file in the format that its name says, with `command` as its history where
-/// the format has a place for it. What it cannot hold is left out: [`Format::losses`] says what.
-/// The file is read back and compared before it gets its name.
+/// Writes a streamline file in the format of its name, with `command` as its history if the format has a place for
+/// it. Contents that it cannot hold are left out: see [`Format::losses`]. The file is read back and compared before
+/// it is renamed.
 pub fn save(
     path: &Path,
     tractogram: &Tractogram,
@@ -185,13 +184,13 @@ pub fn save(
     }
 }
 
-/// Whether two coordinates are the same but for a format's own rounding.
+/// Whether two coordinates are equal up to a format's own rounding.
 pub(super) fn near(a: f32, b: f32, tolerance_mm: f32) -> bool {
     (a - b).abs() <= tolerance_mm || a.to_bits() == b.to_bits() || (a.is_nan() && b.is_nan())
 }
 
-/// Words about how two tractograms differ by more than a format's own rounding, if they do:
-/// points by more than `tolerance_mm`, values at all.
+/// Describes how two tractograms differ beyond a format's own rounding, if they do: points by more than
+/// `tolerance_mm`, values at all.
 pub(super) fn difference(
     found: &Tractogram,
     expected: &Tractogram,
@@ -208,7 +207,7 @@ pub(super) fn difference(
     Ok(())
 }
 
-/// Words about how the values of a file differ from those that it was to hold, if they do.
+/// Describes how the values of a file differ from the intended ones, if they do.
 pub(super) fn same_values(
     found: &BTreeMap<String, Arc<[f32]>>,
     expected: &BTreeMap<String, Arc<[f32]>>,
@@ -229,7 +228,7 @@ pub(super) fn same_values(
     }
 }
 
-/// A name that is not taken yet: itself, else with the first free number behind it.
+/// A name that is not in use: itself, otherwise with the first free number appended.
 pub(super) fn free_name<T>(requested: &str, taken: &BTreeMap<String, T>) -> String {
     let requested = if requested.is_empty() {
         "value"

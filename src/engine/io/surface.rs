@@ -1,7 +1,7 @@
-//! Surfaces: what their formats share. All are written in world mm, RAS+.
+//! Surfaces: the part shared by their formats. All are written in world mm, RAS+.
 
 use super::format::{Content, Format};
-use super::words::in_line;
+use super::text::in_line;
 use super::{DISCLAIMER, Error, atomic, disk, gifti, obj, ply, stl};
 use crate::compute::Control;
 use crate::data::Surface;
@@ -13,8 +13,8 @@ pub fn is_named(path: &Path) -> bool {
     Format::named(path).is_some_and(|f| f.content() == Content::Surface)
 }
 
-/// Writes a surface in the format that the name says, with `description` where the format has a place
-/// for it; reads it back and compares.
+/// Writes a surface in the format of its name, with `description` if the format has a place for it; reads it back and
+/// compares.
 pub fn save(
     path: &Path,
     surface: &Surface,
@@ -24,7 +24,7 @@ pub fn save(
     if surface.triangles.is_empty() {
         return Err(Error::unsupported(
             path,
-            "a surface of nothing",
+            "an empty surface",
             "choose a region or mask that holds a voxel",
         ));
     }

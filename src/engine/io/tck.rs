@@ -1,13 +1,13 @@
 //! MRtrix streamlines: a text header, then points in world RAS+ mm, a NaN triplet after each
 //! streamline and an infinite one at the end.
 //!
-//! Memory: at most the file (a triplet of twelve bytes becomes a point, or eight bytes).
+//! Memory: at most the size of the file (a triplet of twelve bytes becomes a point, or eight bytes).
 
 use super::file_bytes::FileBytes;
 use super::source::Source;
 use super::{DISCLAIMER, Error, FibreInfo, atomic, little_endian, scalars};
 use crate::compute::Control;
-use crate::data::words::{agreed, counted};
+use crate::data::text::{agreed, counted};
 use crate::data::{Shared, Tractogram};
 use rayon::prelude::*;
 use std::io::Write;
@@ -16,9 +16,9 @@ use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 const MAGIC: &str = "mrtrix tracks";
-/// A header without END within this is none.
+/// A file without END within this is no TCK.
 const HEADER_LIMIT_BYTES: usize = 1 << 20;
-/// Triplets that one thread takes at a time.
+/// Triplets that one thread processes at a time.
 const BATCH: usize = 1 << 16;
 /// Bytes of a point in memory.
 const POINT: usize = size_of::<[f32; 3]>();
@@ -43,7 +43,7 @@ impl Numbers {
         if self.double { 8 } else { 4 }
     }
 
-    /// One number from the beginning of some bytes.
+    /// The first number in some bytes.
     pub fn first(self, bytes: &[u8]) -> Option<f32> {
         Some(match (self.double, self.big_endian) {
             (false, false) => f32::from_le_bytes(*bytes.first_chunk()?),
@@ -54,16 +54,15 @@ impl Numbers {
     }
 }
 
-/// Reads all streamlines in their order, those without points included, and the values that lie
-/// beside them: TSF files and weights.
+/// Reads all streamlines in their order, including those without points, and the values in companion files: TSF files
+/// and weights.
 pub fn read_with_values(path: &Path, control: &Control) -> Result<(Tractogram, FibreInfo), Error> {
     let (tractogram, mut info) = read(path, control)?;
-    let tractogram = scalars::beside(path, tractogram, &mut info, control)?;
+    let tractogram = scalars::with_companion_values(path, tractogram, &mut info, control)?;
     Ok((tractogram, info))
 }
 
-/// Reads all streamlines in their order, those without points included: weights by index still
-/// match.
+/// Reads all streamlines in their order, including those without points, so that weights by index still match.
 pub fn read(path: &Path, control: &Control) -> Result<(Tractogram, FibreInfo), Error> {
     let whole = FileBytes::open(path, control)?;
     let (header, header_bytes) = header_text(path, whole.bytes(), MAGIC)?;
@@ -86,7 +85,7 @@ pub fn read(path: &Path, control: &Control) -> Result<(Tractogram, FibreInfo), E
             if number.is_none() {
                 let count = count.to_owned();
                 info.warn(format!(
-                    "The header announces “{count}” streamlines, which is no number of them"
+                    "The header announces “{count}” streamlines, which is not a number"
                 ));
             }
             number
@@ -96,8 +95,8 @@ pub fn read(path: &Path, control: &Control) -> Result<(Tractogram, FibreInfo), E
     Ok((tractogram, info))
 }
 
-/// The header up to and with its END line, and its bytes in the file (a letter that is not UTF-8
-/// takes more in the text).
+/// The header up to and including its END line, and its number of bytes in the file (a letter that is not UTF-8 takes
+/// more in the text).
 pub(super) fn header_text(
     path: &Path,
     bytes: &[u8],
@@ -106,7 +105,7 @@ pub(super) fn header_text(
     let kind = if magic == MAGIC { "TCK" } else { "TSF" };
     if !bytes.starts_with(magic.as_bytes()) {
         let found = format!("a file that does not start with “{magic}”");
-        return Err(Error::foreign(path, found, &format!("a {kind} file")));
+        return Err(Error::other_format(path, found, &format!("a {kind} file")));
     }
     let mut end = 0;
     for line in bytes[..bytes.len().min(HEADER_LIMIT_BYTES)].split_inclusive(|&b| b == b'\n') {
@@ -139,7 +138,7 @@ pub(super) fn properties(
     for line in lines.take_while(|l| l.trim() != "END") {
         match line.split_once(':') {
             Some((key, value)) => properties.push((key.trim().into(), value.trim().into())),
-            // A line of its own continues the one before.
+            // A line without a key continues the previous one.
             None => {
                 if let Some((_, value)) = properties.last_mut() {
                     value.push('\n');
@@ -151,7 +150,7 @@ pub(super) fn properties(
     Ok(properties)
 }
 
-/// The value of a header line that is a single one: what stands below without a colon is no part of it.
+/// The value of a single-line header entry, without continuation lines.
 fn first_line<'a>(info: &'a FibreInfo, key: &str) -> Option<&'a str> {
     info.property(key)?.split('\n').next().map(str::trim_end)
 }
@@ -174,7 +173,7 @@ pub(super) fn numbers(path: &Path, info: &FibreInfo) -> Result<Numbers, Error> {
     Ok(Numbers { double, big_endian })
 }
 
-/// Where the points begin, from the line `file: . offset`.
+/// The offset of the points, from the line `file: . offset`.
 pub(super) fn offset(path: &Path, info: &FibreInfo, header_bytes: u64) -> Result<u64, Error> {
     let line = first_line(info, "file").unwrap_or("no file line");
     let offset = line.strip_prefix('.').and_then(|o| o.trim().parse().ok());
@@ -196,15 +195,15 @@ pub(super) fn offset(path: &Path, info: &FibreInfo, header_bytes: u64) -> Result
     }
 }
 
-/// Points and ends among some triplets.
+/// Counts of points and ends in some triplets.
 #[derive(Clone, Copy, Default)]
-struct Held {
+struct Counts {
     points: usize,
     streamlines: usize,
     ended: bool,
-    /// Neither a point nor a mark.
+    /// A triplet that is neither a point nor a mark.
     wrong: Option<[f32; 3]>,
-    /// Triplets up to the end mark or the wrong one.
+    /// Triplets before the end mark or the invalid one.
     used: usize,
 }
 
@@ -230,7 +229,7 @@ fn mark(point: &[f32; 3]) -> Mark {
 
 type Lines = (Shared<[f32; 3]>, Vec<u64>);
 
-/// The bytes behind the first `start`.
+/// The bytes from `start` on.
 fn body_of(
     path: &Path,
     whole: FileBytes,
@@ -246,8 +245,8 @@ fn body_of(
     }
 }
 
-/// Counts first, then moves the points together, in the memory that the file was read to: all parts at
-/// once, each to its own beginning, and then part by part to the beginning of all.
+/// Counts first, then compacts the points in the memory into which the file was read: all parts at once, each towards
+/// its own start, and then part by part towards the start of all.
 fn lines<const N: usize>(
     path: &Path,
     mut whole: FileBytes,
@@ -260,7 +259,7 @@ fn lines<const N: usize>(
     let (triplets, _) = body.as_chunks::<N>().0.as_chunks::<3>();
     let point = |triplet: &[[u8; N]; 3]| triplet.map(&number);
     let count = |part: &[[[u8; N]; 3]]| {
-        let mut stored = Held::default();
+        let mut stored = Counts::default();
         for triplet in part {
             match mark(&point(triplet)) {
                 Mark::Point => stored.points += 1,
@@ -278,7 +277,7 @@ fn lines<const N: usize>(
         }
         stored
     };
-    let mut parts: Vec<Held> = triplets.par_chunks(BATCH).map(count).collect();
+    let mut parts: Vec<Counts> = triplets.par_chunks(BATCH).map(count).collect();
     whole.advance(body_bytes / 2)?;
     if let Some(last) = parts.iter().position(|p| p.ended || p.wrong.is_some()) {
         parts.truncate(last + 1);
@@ -308,7 +307,7 @@ fn lines<const N: usize>(
         .for_each(|(part, bytes, ends, before)| {
             let (mut points_done, mut ends_done) = (0, 0);
             for i in 0..part.used {
-                // A point is no longer than its triplet: none is written over before it is read.
+                // A point is no longer than its triplet: none is overwritten before it is read.
                 let (triplet, _) = bytes[3 * N * i..][..3 * N].as_chunks::<N>();
                 let point = [triplet[0], triplet[1], triplet[2]].map(&number);
                 if point[0].is_finite() {
@@ -336,15 +335,15 @@ fn lines<const N: usize>(
     let used: usize = parts.iter().map(|p| p.used).sum();
     let behind = body_bytes - (3 * N * (used + usize::from(ended))).min(body_bytes);
     if ended && behind > 0 {
-        info.miss(format!(
-            "The file goes on for {} behind its end mark, which {} not used",
+        info.warn_unread(format!(
+            "The file continues for {} after its end mark, which {} not used",
             counted(behind, "byte"),
             agreed(behind, "was", "were")
         ));
     }
     if !ended {
         let torn = !body_bytes.is_multiple_of(3 * N);
-        info.miss(match torn {
+        info.warn_unread(match torn {
             true => "The file ends within a point; it was cut off",
             false => "The file has no end mark; it may have been cut off",
         });
@@ -359,10 +358,10 @@ pub fn save(
     command: &str,
     control: &Control,
 ) -> Result<(), Error> {
-    prepare(path, tractogram, command, control)?.put()
+    prepare(path, tractogram, command, control)?.rename_into_place()
 }
 
-/// Does all of that but give it its name.
+/// Does everything except renaming it.
 pub(super) fn prepare(
     path: &Path,
     tractogram: &Tractogram,
@@ -403,7 +402,7 @@ pub(super) fn prepare(
             }
             Ok(file.write_all(&little_endian(&[f32::INFINITY; 3]))?)
         },
-        |written| -> Result<(), atomic::Unlike> {
+        |written| -> Result<(), atomic::VerifyFailure> {
             let (found, _) = read(written, &control.silent())?;
             let same = |a: &[f32; 3], b: &[f32; 3]| a.map(f32::to_bits) == b.map(f32::to_bits);
             let points = found.points.iter().zip(&*tractogram.points);
@@ -417,7 +416,7 @@ pub(super) fn prepare(
 }
 
 fn header(count: usize, command: &str) -> String {
-    // A TSF or weights file repeats it to say which TCK it belongs to.
+    // A TSF or weights file repeats it to state to which TCK it belongs.
     let now = SystemTime::now()
         .duration_since(UNIX_EPOCH)
         .unwrap_or_default();
@@ -431,9 +430,9 @@ fn header(count: usize, command: &str) -> String {
     ended(start)
 }
 
-/// A header with its last lines, which name the byte after it.
+/// A header with its last lines, which state the offset of the byte after it.
 pub fn ended(start: String) -> String {
-    // The offset's own digits count; one more digit can be needed once, never twice.
+    // The offset's own digits count; they can add one more digit only once.
     let line = |offset: usize| format!("file: . {offset}\nEND\n");
     let mut offset = start.len();
     while start.len() + line(offset).len() != offset {

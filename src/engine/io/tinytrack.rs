@@ -1,19 +1,17 @@
-//! DSI Studio's TinyTrack (`.tt.gz`): a compressed MATLAB 4 file. Its matrix `track` (in parts: also
-//! `track1` and so on) holds, for each streamline, how many coordinates follow, the first point in
-//! 32nds of a voxel, and the steps to the next ones, one byte for each axis.
+//! DSI Studio's TinyTrack (`.tt.gz`): a compressed MATLAB 4 file. Its matrix `track` (in parts also `track1` and so
+//! on) holds, for each streamline, the number of coordinates, the first point in 32nds of a voxel, and the steps to
+//! the next points, one byte per axis.
 //!
-//! `trans_to_mni` takes voxels to RAS+ mm of the template's space. Each cluster is a number per
-//! streamline.
+//! `trans_to_mni` maps voxels to RAS+ mm of the template's space. Each cluster is a number per streamline.
 //!
-//! Memory: at most sixteen times what the file unpacks to, which is limited to a hundred times the
-//! file.
+//! Memory: at most sixteen times the unpacked size, which is limited to a hundred times that of the file.
 
 use super::Error;
 use super::file_bytes::FileBytes;
 use super::numbers::Type;
 use super::streamlines::FibreInfo;
 use crate::compute::Control;
-use crate::data::words::counted;
+use crate::data::text::counted;
 use crate::data::{AffineSource, Grid, Tractogram};
 use glam::{DAffine3, DMat3, DVec3};
 use std::path::Path;
@@ -90,7 +88,7 @@ pub fn read(path: &Path, control: &Control) -> Result<(Tractogram, FibreInfo), E
         if values.len() == tractogram.len() {
             tractogram = tractogram.with_per_streamline("cluster", values);
         } else {
-            info.miss(format!(
+            info.warn_unread(format!(
                 "The file has cluster numbers for {}, expected one for each of {}; they were not used",
                 counted(values.len(), "streamline"),
                 counted(tractogram.len(), "streamline")
@@ -113,13 +111,13 @@ pub fn read(path: &Path, control: &Control) -> Result<(Tractogram, FibreInfo), E
 fn cut(path: &Path, what: &str) -> Error {
     Error::malformed(
         path,
-        format!("the end of {what} before its time"),
+        format!("the end of {what} too early"),
         ("a whole DSI Studio file", "it was cut off, copy it again"),
     )
 }
 
-/// All matrices. Each begins with five numbers: type, rows, columns, whether there is an imaginary
-/// part, and the length of the name (MathWorks, "MAT-File Format", level 4).
+/// All matrices. Each begins with five numbers: type, rows, columns, whether there is an imaginary part, and the
+/// length of the name (MathWorks, "MAT-File Format", level 4).
 fn matrices<'a>(path: &Path, bytes: &'a [u8]) -> Result<Vec<Matrix<'a>>, Error> {
     let mut matrices = Vec::new();
     let mut rest = bytes;
@@ -139,7 +137,7 @@ fn matrices<'a>(path: &Path, bytes: &'a [u8]) -> Result<Vec<Matrix<'a>>, Error> 
                 false => u32::from_le_bytes(four),
             }
         };
-        // The type is below 5000; in the wrong order it is not.
+        // The type is below 5000; in the wrong byte order it is not.
         let big_endian = number(0, false) >= 5000;
         let kind = number(0, big_endian);
         let unknown = || {

@@ -1,8 +1,8 @@
-//! Voxels on their way from a file into memory.
+//! Voxels on their way from a file to memory.
 //!
-//! Memory of every image: four bytes a value (twelve a colour), so at most four times what the file unpacks
-//! to, and twice that while an NRRD's axes are put in order. Deflate unpacks to 1,032 times as much at most; a
-//! mask does come near that, so there is no lower limit, but no more is asked for than the machine has free.
+//! Memory of every image: four bytes per value (twelve per colour), so at most four times the unpacked file, and
+//! twice that while an NRRD's axes are reordered. Deflate expands at most 1,032 times; masks come near that, so there
+//! is no lower limit, but no more is allocated than the machine has free.
 
 use super::Error;
 use super::numbers::Type;
@@ -11,28 +11,29 @@ use crate::compute::memory;
 use std::path::Path;
 use std::sync::Arc;
 
-/// Room for the values in the form that `Volume` keeps, so that they are never copied; refused in
-/// words where the system has no such memory.
+/// Allocates the values in the form that `Volume` stores, so that they are never copied; returns an error if the
+/// system lacks the memory.
 pub(super) fn zeros(path: &Path, count: usize) -> Result<Arc<[f32]>, Error> {
     memory::claim_for::<f32>(READING, count, 1).map_err(|e| Error::memory(path, e))?;
     Ok(std::iter::repeat_n(0.0, count).collect())
 }
 
-/// Gives a vector the room for this many bytes; refused in words where there is no such memory.
+/// Reserves this many bytes in a vector; returns an error if the system lacks the memory.
 pub(super) fn reserve(path: &Path, bytes: &mut Vec<u8>, count: usize) -> Result<(), Error> {
     let short = |e| Error::memory(path, e);
     memory::claim(READING, count as u64).map_err(short)?;
-    let (what, wanted) = (READING, count as u64);
+    let (what, claimed) = (READING, count as u64);
     let reserved = bytes.try_reserve_exact(count);
     reserved.map_err(|_| {
         short(memory::Shortage {
             what,
-            bytes: wanted,
+            bytes: claimed,
         })
     })
 }
 
-/// `count` numbers of `size` bytes from where the stream stands, least byte first, as [`scalars`].
+/// `count` numbers of `size` bytes from the current position of the stream, least byte first; otherwise as
+/// [`scalars`].
 pub(super) fn bytes(
     source: &mut Source,
     size: usize,
@@ -58,8 +59,8 @@ pub(super) fn bytes(
     Ok(bytes)
 }
 
-/// `count` values of one number type from where the stream stands, which is `before` bytes behind its
-/// beginning. It must be known to hold them.
+/// `count` values of one number type from the current position of the stream, which is `before` bytes after its
+/// start. The stream must be known to hold them.
 pub(super) fn scalars(
     source: &mut Source,
     number: Type,
@@ -90,10 +91,10 @@ pub(super) fn scalars(
     Ok(values)
 }
 
-/// The number of values of an image of these sizes; `None` where no memory could hold them.
+/// The number of values of an image of these sizes; `None` if no memory could hold them.
 pub(super) fn value_count(sizes: &[usize], number: Type) -> Option<usize> {
     let count = sizes.iter().try_fold(1usize, |p, &n| p.checked_mul(n))?;
-    // The bytes that the machine can address, with room for every value as a float32.
+    // The bytes that the machine can address, with room for every value as float32.
     let bytes = count.checked_mul(number.bytes().max(12))?;
     (bytes <= isize::MAX as usize / 2).then_some(count)
 }

@@ -1,9 +1,9 @@
 //! Errors of parameters. Each is one sentence that states what was found, what was expected and what to do.
 
-/// Why parameters were refused.
+/// The reason why parameters were refused.
 #[derive(Clone, PartialEq, Debug)]
 pub enum ParamError {
-    /// A value that cannot be read, or that its limits do not permit.
+    /// A value that cannot be parsed, or that its limits do not permit.
     Value {
         /// The parameter's name in the window.
         label: &'static str,
@@ -13,24 +13,24 @@ pub enum ParamError {
         found: String,
         /// The permitted values.
         expected: String,
-        /// A value that is permitted.
+        /// A permitted value.
         example: String,
     },
-    /// An option that has no effect beside the others.
+    /// An option without effect, given the other values.
     Unused {
         /// The parameter's option.
         key: &'static str,
         /// Why it has no effect.
         reason: &'static str,
     },
-    /// A name that no parameter has.
+    /// An unknown parameter name.
     Unknown {
         /// The name.
         found: String,
-        /// All names that there are.
+        /// All known names.
         known: String,
     },
-    /// Values that do not go together.
+    /// Values that are incompatible.
     Combination {
         /// The value that was found, without a verb.
         found: String,

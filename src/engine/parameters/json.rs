@@ -3,7 +3,7 @@
 use super::{Kind, ParamError, Parameters, Value, check};
 use serde_json::{Map, Number};
 
-/// All values, also those without an effect, so that reading them gives the same parameters.
+/// All values, including those without an effect, so that reading them gives the same parameters.
 pub fn json<P: Parameters>(params: &P) -> serde_json::Value {
     let member = |row: &super::Param<P>| {
         let value = row.value(params);
@@ -21,7 +21,7 @@ pub fn json<P: Parameters>(params: &P) -> serde_json::Value {
     serde_json::Value::Object(members)
 }
 
-/// JSON knows no infinity: such a number is `null`.
+/// JSON has no infinity: such a number is `null`.
 fn json_number(written: f64, whole: bool) -> serde_json::Value {
     // Whole numbers up to 2⁵³ are exact.
     let number = match whole && (0.0..=9_007_199_254_740_992.0).contains(&written) {
@@ -31,7 +31,7 @@ fn json_number(written: f64, whole: bool) -> serde_json::Value {
     number.map_or(serde_json::Value::Null, serde_json::Value::Number)
 }
 
-/// Reads what [`json`] writes; a member that is not there has its default.
+/// Reads the output of [`json`]; a missing member has its default.
 pub fn from_json<P: Parameters>(json: &serde_json::Value) -> Result<P, ParamError> {
     let Some(members) = json.as_object() else {
         return Err(ParamError::Combination {
@@ -49,7 +49,7 @@ pub fn from_json<P: Parameters>(json: &serde_json::Value) -> Result<P, ParamErro
         });
     }
     let mut params = P::defaults();
-    // In the order of the table: choosing a method may set what belongs to it.
+    // In the order of the table: choosing a method may set values that belong to it.
     for row in P::TABLE {
         let Some(json) = members.get(&row.member()) else {
             continue;
@@ -68,7 +68,7 @@ pub fn from_json<P: Parameters>(json: &serde_json::Value) -> Result<P, ParamErro
     Ok(params)
 }
 
-/// At most 40 characters of a value.
+/// The first 40 characters of a value at most.
 fn short(json: &serde_json::Value) -> String {
     json.to_string().chars().take(40).collect()
 }

@@ -1,14 +1,15 @@
 //! Tables of parameters: one row for each value that a user may set.
 //!
-//! A solver declares its parameters once, as a table beside its `Params`. The option of the command line, its help and its
-//! check, the row of the form, the command text and the JSON all read that row, so that none of them can differ from
-//! another. The module is separate because it knows no solver and no interface; it depends on nothing but `serde_json`.
+//! A solver declares its parameters once, as a table next to its `Params`. The command-line option, its help and its
+//! check, the row of the form, the command text and the JSON are all derived from that row, so that none of them can
+//! differ from another. The module is separate because it is independent of solvers and interfaces; it depends on
+//! nothing but `serde_json`.
 //!
-//! Three units meet here. A value is *stored* in the unit that the solver computes with, *written* in that of options and
-//! JSON, and *shown* in that of the window ([`Unit`]): an angle is stored in radians, written and shown in degrees.
+//! Three units are involved. A value is *stored* in the solver's unit, *written* in the unit of options and JSON, and
+//! *shown* in that of the window ([`Unit`]): an angle is stored in radians, written and shown in degrees.
 //!
-//! A choice may make another value unused ([`Param::unused`]). Such a value stays stored, so that it comes back with the
-//! choice; its row in the form says why it has no effect, and its option is refused.
+//! A choice may make another value unused ([`Param::unused`]). Such a value stays stored, so that it returns with the
+//! choice; its row in the form states why it has no effect, and its option is refused.
 
 mod error;
 mod json;
@@ -20,48 +21,48 @@ pub use json::{from_json, json};
 pub use unit::{Unit, number_text, widened};
 pub use value::Value;
 
-/// Values with a table.
+/// Values described by a table.
 pub trait Parameters: Clone + PartialEq + Send + Sync + 'static {
     /// A row for each value that a user may set, in the order of options and forms.
     const TABLE: &'static [Param<Self>];
 
-    /// The values unless changed. Those that depend on data have a constructor of their own (`defaults_for`) and a
+    /// The default values. Defaults that depend on data have their own constructor (`defaults_for`) and a
     /// [`DefaultText::Noted`].
     fn defaults() -> Self;
 
-    /// Whether forms take a value at the end of a drag only, since what follows it takes long.
+    /// Whether forms apply a value only at the end of a drag, because its consequences take long.
     const WAITS: bool = false;
 
-    /// Checks what no single row knows: relations between values.
+    /// Checks relations between values, which no single row covers.
     fn check_together(&self) -> Result<(), ParamError> {
         Ok(())
     }
 }
 
-/// One parameter: all that its option, its form row, its command text and its JSON member need to know.
+/// One parameter, with everything that its option, its form row, its command text and its JSON member need.
 pub struct Param<P: 'static> {
     /// The option without its dashes; the JSON member with `_` for `-`. It never changes.
     pub key: &'static str,
-    /// Stands for the value in help texts: `FA`, `MM`, `N`.
+    /// The placeholder for the value in help texts: `FA`, `MM`, `N`.
     pub value_name: &'static str,
     /// The name in the window and in sentences.
     pub label: &'static str,
-    /// The effect of the parameter, as the option's help has it: one sentence without a full stop.
+    /// The effect of the parameter, for the option's help: one sentence without a full stop.
     pub help: &'static str,
-    /// Why the default is what it is: half a sentence, shown after the default; empty where there is none.
+    /// The reason for the default: half a sentence, shown after the default; may be empty.
     pub reason: &'static str,
-    /// The window's own help text; empty where the window shows `help`.
+    /// The window's own help text; empty if the window shows `help`.
     pub hint: &'static str,
-    /// How the default stands in the help of the option and in command texts.
+    /// How the default appears in the help of the option and in command texts.
     pub default_text: DefaultText,
     /// The permitted values, and where they are stored.
     pub kind: Kind<P>,
-    /// Why it has no effect beside the other values; its own value is kept all the same.
+    /// Why it has no effect, given the other values; its own value is kept nevertheless.
     pub unused: fn(&P) -> Option<&'static str>,
 }
 
 impl<P: 'static> Param<P> {
-    /// A row that always has an effect; rows change what is different.
+    /// A row that always has an effect; rows change the differing fields.
     pub const fn new(key: &'static str, label: &'static str, kind: Kind<P>) -> Self {
         Self {
             key,
@@ -77,19 +78,19 @@ impl<P: 'static> Param<P> {
     }
 }
 
-/// How a default stands in the help of the option, and in command texts.
+/// How a default appears in the help of the option, and in command texts.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum DefaultText {
-    /// The help states it. Command texts have every value, so that a command does the same where defaults differ.
+    /// The help states it. Command texts include every value, so that a command does the same if defaults differ.
     Stated,
-    /// The same, in these words where the default depends on data or on other options; `{}` stands for the usual one:
+    /// The same, in this form if the default depends on data or on other options; `{}` stands for the typical one:
     /// `{}, without --within`.
     Noted(&'static str),
-    /// The help of the command lists its defaults, that of the option states none. Command texts have every value.
+    /// The help of the command lists its defaults, that of the option states none. Command texts include every value.
     Listed,
-    /// The help states it. Command texts have other values only.
+    /// The help states it. Command texts include only other values.
     Implied,
-    /// Neither has it: the command without the option says as much.
+    /// Neither includes it: the command without the option means the same.
     Omitted,
 }
 
@@ -98,7 +99,7 @@ pub fn used<P>(_: &P) -> Option<&'static str> {
     None
 }
 
-/// The kind of value that a parameter has.
+/// The kind of a parameter's value.
 pub enum Kind<P: 'static> {
     /// A number, which may be off.
     Number(Number<P>),
@@ -106,34 +107,34 @@ pub enum Kind<P: 'static> {
     OneOf(&'static [Choice<P>]),
     /// On or off.
     Switch(Switch<P>),
-    /// A value with a notation of its own, such as `random:2000`.
+    /// A value with its own notation, such as `random:2000`.
     Text(Text<P>),
 }
 
-/// A number. Decimals, range and limits are in the unit that is shown.
+/// A number. Decimals, range and limits are in the shown unit.
 pub struct Number<P> {
-    /// The unit that is written and shown, against the one that is stored.
+    /// The written and the shown unit, relative to the stored one.
     pub unit: Unit,
-    /// How values lie on a slider.
+    /// The distribution of values along a slider.
     pub scale: Scale,
-    /// Decimals that a slider rounds to; typed values may have more.
+    /// Decimals to which a slider rounds; typed values may have more.
     pub decimals: u8,
     /// The range of a slider.
     pub soft: (f64, f64),
     /// The permitted values.
     pub hard: Limits,
-    /// The stored value; `None` where it is off.
+    /// The stored value; `None` if it is off.
     pub get: fn(&P) -> Option<f64>,
-    /// Stores a value. `None` comes only where [`Number::off`] allows it.
+    /// Stores a value. `None` is passed only if [`Number::off`] allows it.
     pub set: fn(&mut P, Option<f64>),
     /// The meaning of *off*, in short; `None` for a number that cannot be off.
     pub off: Option<&'static str>,
-    /// The value, as shown, that it is switched on with where it is off by default; `None` for the middle of the range.
+    /// The shown value with which it is switched on if it is off by default; `None` for the middle of the range.
     pub on: Option<f64>,
 }
 
 impl<P> Number<P> {
-    /// A number from 0 to 1 without a unit, that cannot be off; rows change what is different.
+    /// A dimensionless number from 0 to 1 that cannot be off; rows change the differing fields.
     pub const fn new(get: fn(&P) -> Option<f64>, set: fn(&mut P, Option<f64>)) -> Self {
         Self {
             unit: Unit::None,
@@ -148,7 +149,7 @@ impl<P> Number<P> {
         }
     }
 
-    /// The value, as shown, that a number gets when it is switched on and is off by default.
+    /// The shown value that a number gets when it is switched on and is off by default.
     pub fn on_with(&self) -> f64 {
         if let Some(on) = self.on {
             return on;
@@ -166,12 +167,12 @@ impl<P> Number<P> {
     }
 }
 
-/// How values lie on a slider.
+/// The distribution of values along a slider.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Scale {
-    /// Equal steps add the same.
+    /// Equal steps add equal amounts.
     Linear,
-    /// Equal steps multiply by the same.
+    /// Equal steps multiply by equal factors.
     Logarithmic,
 }
 
@@ -180,7 +181,7 @@ pub enum Scale {
 pub struct Limits {
     /// The smallest value.
     pub low: f64,
-    /// The largest value; infinity where there is none.
+    /// The largest value; infinity if there is none.
     pub high: f64,
     /// Whether the smallest value itself is excluded.
     pub above: bool,
@@ -215,7 +216,7 @@ impl Limits {
         }
     }
 
-    /// Whether a value is permitted. Infinity and not-a-number never are.
+    /// Whether a value is permitted. Infinity and NaN never are.
     pub fn contains(&self, value: f64) -> bool {
         let enough = match self.above {
             true => value > self.low,
@@ -224,7 +225,7 @@ impl Limits {
         value.is_finite() && enough && value <= self.high && (!self.whole || value.fract() == 0.0)
     }
 
-    /// `a number above 0 and at most 16`; the limits are brought to another unit by `unit`.
+    /// `a number above 0 and at most 16`; `unit` converts the limits to another unit.
     fn sentence(&self, unit: impl Fn(f64) -> f64) -> String {
         let noun = match self.whole {
             true => "a whole number",
@@ -276,9 +277,9 @@ impl<P> Choice<P> {
 
 /// A value that is on or off.
 pub struct Switch<P> {
-    /// The value that the option stands for: `--one-way` switches `both ways` off.
+    /// The value that the option represents: `--one-way` switches `both ways` off.
     pub flag: bool,
-    /// The names of off and on in the window; `None` for a box to tick.
+    /// The labels of off and on in the window; `None` for a checkbox.
     pub labels: Option<[&'static str; 2]>,
     /// The stored value.
     pub get: fn(&P) -> bool,
@@ -286,15 +287,15 @@ pub struct Switch<P> {
     pub set: fn(&mut P, bool),
 }
 
-/// A value with a notation of its own. Its text has no blanks and nothing that a shell would interpret.
+/// A value with its own notation. Its text has no blanks and nothing that a shell would interpret.
 pub struct Text<P> {
     /// The notation, such as `random:COUNT or grid:MM`.
     pub expected: &'static str,
-    /// Whether it is no longer than a number, so that the window gives it the field of one.
+    /// Whether it is no longer than a number, so that the window gives it a field of that size.
     pub short: bool,
-    /// The value as written; `None` where there is none.
+    /// The value as written; `None` if there is none.
     pub get: fn(&P) -> Option<String>,
-    /// Reads and stores a value; returns `None` where the text does not follow the notation. No text comes only where
+    /// Parses and stores a value; returns `None` if the text does not follow the notation. `None` is passed only if
     /// [`Text::off`] allows it.
     pub set: fn(&mut P, Option<&str>) -> Option<()>,
     /// The meaning of no value, in short; `None` for a text that cannot be off.
@@ -316,7 +317,7 @@ pub fn check<P: Parameters>(params: &P) -> Result<(), ParamError> {
     params.check_together()
 }
 
-/// With the default in place of each value that no limits permit, whatever a file says.
+/// With the default in place of each value beyond its limits, whatever a file contains.
 pub fn sanitized<P: Parameters>(params: &P) -> P {
     let defaults = P::defaults();
     let mut sanitized = params.clone();
@@ -331,15 +332,15 @@ pub fn sanitized<P: Parameters>(params: &P) -> P {
     }
 }
 
-/// The options that set these values, each after a space: ` --metric sharpened --alpha 3`. All that have an effect are
-/// written, also those that have their default, so that the command does the same where defaults differ.
+/// The options that set these values, each after a space: ` --metric sharpened --alpha 3`. All that have an effect
+/// are included, even at their defaults, so that the command does the same if defaults differ.
 pub fn arguments<P: Parameters>(params: &P) -> String {
     let defaults = P::defaults();
     let written = P::TABLE.iter().filter(|row| (row.unused)(params).is_none());
     written.map(|row| row.argument(params, &defaults)).collect()
 }
 
-/// As [`arguments`], of these rows alone.
+/// The same as [`arguments`], for these rows alone.
 pub fn arguments_of<P: Parameters>(params: &P, keys: &[&str]) -> String {
     let defaults = P::defaults();
     let written = P::TABLE.iter().filter(|row| keys.contains(&row.key));
@@ -393,7 +394,7 @@ impl<P: Parameters> Param<P> {
         }
     }
 
-    /// Stores a value of this row's kind; any other changes nothing.
+    /// Stores a value of this row's kind; other kinds change nothing.
     pub fn set(&self, params: &mut P, value: &Value) {
         match (&self.kind, value) {
             (Kind::Number(number), Value::Number(v)) => (number.set)(params, Some(*v)),
@@ -407,7 +408,7 @@ impl<P: Parameters> Param<P> {
             }
             (Kind::Switch(switch), Value::Switch(on)) => (switch.set)(params, *on),
             (Kind::Text(text), Value::Text(v)) => {
-                // The caller has read it with `parse`, or taken it from a value.
+                // The caller has parsed it with `parse`, or taken it from a value.
                 let _ = (text.set)(params, Some(v));
             }
             (Kind::Text(text), Value::Off) if text.off.is_some() => {
@@ -417,7 +418,7 @@ impl<P: Parameters> Param<P> {
         }
     }
 
-    /// A value as options and JSON have it.
+    /// A value in the form of options and JSON.
     pub fn text(&self, value: &Value) -> String {
         match (&self.kind, value) {
             (Kind::Number(number), Value::Number(v)) => number_text(number.unit.written(*v)),
@@ -430,7 +431,7 @@ impl<P: Parameters> Param<P> {
         }
     }
 
-    /// Reads what [`Param::text`] writes; [`Param::check_value`] checks the limits.
+    /// Parses the output of [`Param::text`]; [`Param::check_value`] checks the limits.
     pub fn parse(&self, text: &str) -> Result<Value, ParamError> {
         let parsed = match &self.kind {
             Kind::Number(number) if text == "off" => number.off.map(|_| Value::Off),
@@ -474,7 +475,7 @@ impl<P: Parameters> Param<P> {
         }
     }
 
-    /// The permitted values, in words.
+    /// The permitted values, as text.
     pub fn expected(&self) -> String {
         match &self.kind {
             Kind::Number(number) => {
@@ -499,7 +500,7 @@ impl<P: Parameters> Param<P> {
         }
     }
 
-    /// A value that is permitted: the default, or the middle of the range where the default is off.
+    /// A permitted value: the default, or the middle of the range if the default is off.
     fn example(&self) -> String {
         let value = match (&self.kind, self.value(&P::defaults())) {
             (Kind::Number(number), Value::Off) => {

@@ -7,13 +7,13 @@ pub enum Unit {
     None,
     /// Millimetres.
     Mm,
-    /// A change for each millimetre.
+    /// A change per millimetre.
     PerMm,
     /// A number of steps.
     Steps,
     /// Stored in radians, written and shown in degrees.
     Degrees,
-    /// Stored and written as a share, shown in percent.
+    /// Stored and written as a fraction, shown in percent.
     Percent,
     /// Millilitres.
     Ml,
@@ -22,7 +22,7 @@ pub enum Unit {
 }
 
 impl Unit {
-    /// The unit that is shown.
+    /// The unit symbol that is shown.
     pub const fn symbol(self) -> &'static str {
         match self {
             Self::None => "",
@@ -36,18 +36,18 @@ impl Unit {
         }
     }
 
-    /// A stored number as the window shows it.
+    /// A stored number in the unit of the window.
     pub fn shown(self, stored: f64) -> f64 {
         match self {
             Self::None | Self::Mm | Self::PerMm | Self::Steps | Self::Ml => stored,
-            // To a billionth: 45° stay 45°.
+            // Rounded to a billionth: 45° stay 45°.
             Self::Degrees => (stored.to_degrees() * 1e9).round() / 1e9,
             Self::Percent => tidy(stored * 100.0),
             Self::Diffusivity => tidy(stored * 1000.0),
         }
     }
 
-    /// The stored number of one that the window shows.
+    /// The stored number for a shown one.
     pub fn stored(self, shown: f64) -> f64 {
         match self {
             Self::None | Self::Mm | Self::PerMm | Self::Steps | Self::Ml => shown,
@@ -57,7 +57,7 @@ impl Unit {
         }
     }
 
-    /// A stored number as options and JSON have it.
+    /// A stored number in the unit of options and JSON.
     pub fn written(self, stored: f64) -> f64 {
         match self {
             Self::Degrees => self.shown(stored),
@@ -65,7 +65,7 @@ impl Unit {
         }
     }
 
-    /// The stored number of one in options or JSON.
+    /// The stored number for one in options or JSON.
     pub fn read(self, written: f64) -> f64 {
         match self {
             Self::Degrees => self.stored(written),
@@ -80,7 +80,7 @@ fn tidy(value: f64) -> f64 {
     text.parse().unwrap_or(value)
 }
 
-/// A number in single precision as the decimals that stand for it: 0.1 instead of 0.10000000149.
+/// A number in single precision as its shortest decimals: 0.1 instead of 0.10000000149.
 pub fn widened(value: f32) -> f64 {
     value.to_string().parse().unwrap_or(f64::from(value))
 }

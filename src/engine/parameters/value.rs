@@ -1,6 +1,6 @@
-//! The value of a row by itself, apart from the struct that stores it.
+//! The value of a row by itself, separate from the struct that stores it.
 
-/// A value of any kind. Numbers are in the unit that is stored.
+/// A value of any kind. Numbers are in the stored unit.
 #[derive(Clone, PartialEq, Debug)]
 pub enum Value {
     /// A number or a text that is switched off.

@@ -1,8 +1,9 @@
-//! Bundles of circular arcs in a ball, and as many arcs that belong to none: a tractogram whose false
-//! streamlines are known.
+//! Bundles of circular arcs in a ball, and as many arcs outside all bundles: a tractogram whose false streamlines are
+//! known.
 //!
-//! Half of the arcs lie in 40 bundles (the same curve moved by a normal of 3 mm), the others have a place,
-//! direction and curvature of their own. Steps of 1 mm, 40 to 110 mm long, curvature up to 1/33 mm.
+//! Half of the arcs lie in 40 bundles (the same curve, displaced by a normally distributed offset, σ = 3 mm), the
+//! others have their own position, direction and curvature. Steps of 1 mm, 40 to 110 mm long, curvature up to 1/33
+//! mm.
 
 use crate::data::random::Random;
 use crate::data::{Grid, Mask, Tractogram, Volume, VolumeKind};
@@ -13,21 +14,21 @@ use std::sync::Arc;
 const BUNDLES: u64 = 40;
 const STEP_MM: f64 = 1.0;
 const SPREAD_MM: f64 = 3.0;
-/// Of a direction in a step.
+/// Change of direction per step.
 const WANDER: f64 = 0.05;
 
 pub struct Arcs {
     pub grid: Arc<Grid>,
-    /// The ball of radius 0.9 in half the grid.
+    /// The ball with 0.9 of half the grid as radius.
     pub mask: Mask,
     pub tractogram: Tractogram,
-    /// Streamlines of the bundles.
+    /// Whether each streamline belongs to a bundle.
     pub real: Vec<bool>,
-    /// Two directions or three in each voxel, of a smooth field that has nothing to do with the arcs.
+    /// Two or three directions in each voxel, from a smooth field unrelated to the arcs.
     pub peaks: Volume,
 }
 
-/// Uniform numbers in a row.
+/// A sequence of uniform numbers.
 struct Row {
     random: Random,
     next: u64,
@@ -98,8 +99,8 @@ impl Curve {
 }
 
 impl Arcs {
-    /// How well weights tell real streamlines from false ones: the area under the ROC curve, 1 where every
-    /// real one outweighs every false one (Mann and Whitney 1947).
+    /// How well weights distinguish real streamlines from false ones: the area under the ROC curve, 1 if every real
+    /// one has a larger weight than every false one (Mann and Whitney 1947).
     pub fn area_under_curve<W: Copy + Into<f64>>(weights: &[W], real: &[bool]) -> f64 {
         let weight = |i: usize| -> f64 { weights[i].into() };
         let mut order: Vec<usize> = (0..weights.len()).collect();
@@ -115,7 +116,7 @@ impl Arcs {
         (ranks - above * (above + 1.0) / 2.0) / (above * below)
     }
 
-    /// So many streamlines in n³ voxels of 2 mm; `None` where that is no grid.
+    /// `count` streamlines in n³ voxels of 2 mm; `None` if that is no valid grid.
     pub fn new(count: usize, n: usize, seed: u64) -> Option<Self> {
         let grid = Arc::new(Grid::axis_aligned([n; 3], DVec3::splat(2.0), DVec3::ZERO)?);
         let side = n as f64 * 2.0;
@@ -153,12 +154,12 @@ impl Arcs {
                 }
             })
             .collect();
-        Some(Self::of(grid, &lines, 2))
+        Some(Self::from_lines(grid, &lines, 2))
     }
 
-    /// So many streamlines of one length that wander and turn back at the surface of the ball, every second of
-    /// them real, and three directions in nearly every voxel: with 89 mm a streamline has as many segments
-    /// (by voxels and bends) as in the tractogram of Hernandez-Fernandez 2018.
+    /// `count` streamlines of one length that wander and turn back at the surface of the ball, every second of them
+    /// real, and three directions in nearly every voxel: with 89 mm a streamline has as many segments (by voxels and
+    /// bends) as in the tractogram of Hernandez-Fernandez 2018.
     pub fn wandering(count: usize, n: usize, length_mm: f64, seed: u64) -> Option<Self> {
         let grid = Arc::new(Grid::axis_aligned([n; 3], DVec3::splat(2.0), DVec3::ZERO)?);
         let side = n as f64 * 2.0;
@@ -185,10 +186,10 @@ impl Arcs {
             (points, i.is_multiple_of(2))
         };
         let lines: Vec<_> = (0..count).into_par_iter().map(line).collect();
-        Some(Self::of(grid, &lines, 3))
+        Some(Self::from_lines(grid, &lines, 3))
     }
 
-    fn of(grid: Arc<Grid>, lines: &[(Vec<[f32; 3]>, bool)], places: usize) -> Self {
+    fn from_lines(grid: Arc<Grid>, lines: &[(Vec<[f32; 3]>, bool)], places: usize) -> Self {
         let n = grid.shape[0];
         let mut offsets = vec![0u64];
         let mut end = 0;
@@ -213,7 +214,7 @@ impl Arcs {
             let p = at(voxel);
             let first = DVec3::new((2.0 * p.x).cos(), (2.0 * p.y).sin(), 0.5 + p.z).normalize();
             let second = first.cross(DVec3::new(0.3, 0.5, 0.8)).normalize();
-            // A few voxels have one less.
+            // A few voxels have one direction fewer.
             let third = if voxel % 14 > 0 {
                 first.cross(second)
             } else {

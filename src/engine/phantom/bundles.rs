@@ -1,15 +1,14 @@
-//! Fibre bundles in closed form: a smooth centre line with an elliptical cross-section that changes
-//! along it, so that bundles can bend, fan and flatten and still have a true direction everywhere.
+//! Fibre bundles in closed form: a smooth centre line with an elliptical cross-section that varies along it, so that
+//! bundles can bend, fan and flatten and nevertheless have an exact direction everywhere.
 //!
-//! A bundle is the map X(t, u, v) = C(t) + u a(t) N(t) + v b(t) B(t) with u² + v² ≤ 1 and t in
-//! `0..=1`: a fibre keeps its (u, v). C, a, b and the reference vector that N is made from are
-//! natural cubic splines through given knots. N is the reference made perpendicular to the tangent
-//! T, and B = T × N.
+//! A bundle is the map X(t, u, v) = C(t) + u a(t) N(t) + v b(t) B(t) with u² + v² ≤ 1 and t in `0..=1`: (u, v) is
+//! constant along a fibre. C, a, b and the reference vector from which N is computed are natural cubic splines
+//! through given knots. N is the reference made perpendicular to the tangent T, and B = T × N.
 
 use super::implicit::hypot;
 use glam::DVec3;
 
-/// Position 3, reference 3, radii along N and B.
+/// Position (3), reference (3), radii along N and B.
 const CHANNELS: usize = 8;
 const SAMPLES: usize = 64;
 
@@ -26,7 +25,7 @@ impl Spline {
         let n = at.len();
         let mut second = vec![[0.0; CHANNELS]; n];
         let mut upper = vec![0.0; n];
-        // Thomas elimination of the tridiagonal system for the second derivatives.
+        // Thomas algorithm for the tridiagonal system of the second derivatives.
         for i in 1..n - 1 {
             let (h0, h1) = (at[i] - at[i - 1], at[i + 1] - at[i]);
             let pivot = 2.0 * (h0 + h1) - h0 * upper[i - 1];
@@ -50,7 +49,7 @@ impl Spline {
         self.evaluate_first(t)
     }
 
-    /// The same of the first `N` channels only.
+    /// The same for the first `N` channels only.
     fn evaluate_first<const N: usize>(&self, t: f64) -> [[f64; N]; 3] {
         let i = self.at[1..self.at.len() - 1].partition_point(|&knot| knot <= t);
         let h = self.at[i + 1] - self.at[i];
@@ -73,21 +72,21 @@ impl Spline {
 #[derive(Clone, Copy, Debug)]
 pub struct Knot {
     pub centre: DVec3,
-    /// Any vector not along the tangent; its perpendicular part is the cross-section's first axis.
+    /// Any vector not parallel to the tangent; its perpendicular part is the first axis of the cross-section.
     pub across: DVec3,
     /// Half widths along `across` and perpendicular to it, mm.
     pub radii: [f64; 2],
 }
 
-/// Where a point lies in a bundle.
+/// Coordinates of a point in a bundle.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Coordinates {
-    /// Along, `0..=1`.
+    /// Position along the bundle, `0..=1`.
     pub t: f64,
-    /// Across; the bundle is u² + v² ≤ 1.
+    /// Position across; the bundle is u² + v² ≤ 1.
     pub u: f64,
     pub v: f64,
-    /// How far past the nearer end the point lies along the axis, mm; 0 between the ends.
+    /// Distance of the point beyond the nearer end along the axis, mm; 0 between the ends.
     pub beyond_mm: f64,
 }
 
@@ -97,7 +96,7 @@ impl Coordinates {
     }
 }
 
-/// One end of a bundle: the elliptical disc where its fibres begin or finish.
+/// One end of a bundle: the elliptical disc where its fibres begin or end.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct End {
     pub centre: DVec3,
@@ -107,7 +106,7 @@ pub struct End {
     pub radius_mm: f64,
 }
 
-/// The frame of a cross-section and its derivatives by t.
+/// The frame of a cross-section and its derivatives with respect to t.
 struct Frame {
     centre: DVec3,
     velocity: DVec3,
@@ -117,19 +116,19 @@ struct Frame {
     radii_rate: [f64; 2],
 }
 
-/// A bundle of fibres with known course.
+/// A bundle of fibres with a known course.
 #[derive(Clone, Debug)]
 pub struct Bundle {
     /// `Corticospinal tract left`.
     pub name: String,
     /// Its value in label volumes.
     pub label: u16,
-    /// Share of a voxel that it claims where bundles compete; the larger wins the first direction.
+    /// Share of a voxel that it claims where bundles compete; the largest determines the first direction.
     pub weight: f64,
     spline: Spline,
-    /// Centre line at even t, for the first guess of projections.
+    /// The centre line at equally spaced t, for the initial guess of projections.
     samples: Vec<DVec3>,
-    /// No point of the bundle is further from its nearest sample than this, mm.
+    /// Largest distance of the bundle's points from their nearest sample, mm.
     sample_reach_mm: Vec<f64>,
 }
 
@@ -159,8 +158,8 @@ impl Bundle {
             .map(|i| spline.evaluate(i as f64 / SAMPLES as f64)[0])
             .collect();
         let samples: Vec<DVec3> = even.iter().map(|v| vector(v, 0)).collect();
-        // The radius between samples is at most that of a neighbour, with room for the spline's
-        // own swing; the point itself at most one gap away.
+        // The radius between samples is at most that of a neighbour plus a margin for the oscillation of the spline;
+        // the point itself is at most one gap away.
         let sample_reach_mm = (0..=SAMPLES)
             .map(|i| {
                 let (from, to) = (i.saturating_sub(1), (i + 1).min(SAMPLES));
@@ -246,14 +245,14 @@ impl Bundle {
         }
     }
 
-    /// A point of the fibre that keeps `(u, v)`.
+    /// A point on the fibre with these `(u, v)`.
     pub fn point(&self, t: f64, u: f64, v: f64) -> DVec3 {
         let f = self.frame(t);
         f.centre + u * f.radii[0] * f.axes[0] + v * f.radii[1] * f.axes[1]
     }
 
-    /// The nearest t on the centre line: Newton's method on (x − C)·C′ = 0, kept within the
-    /// samples around the nearest sample.
+    /// The nearest t on the centre line: Newton's method on (x − C)·C′ = 0, limited to the interval around the
+    /// nearest sample.
     fn nearest(&self, x: DVec3) -> f64 {
         let (best, _) = self
             .samples
@@ -298,7 +297,7 @@ impl Bundle {
         self.centre_line(self.nearest(x)).distance(x)
     }
 
-    /// Bundle coordinates of a world point, also outside the bundle.
+    /// Bundle coordinates of a world point, including points outside the bundle.
     pub fn coordinates(&self, x: DVec3) -> Coordinates {
         self.coordinates_at(x, self.nearest(x)).0
     }
@@ -311,7 +310,7 @@ impl Bundle {
             t,
             u: away.dot(frame.axes[0]) / frame.radii[0],
             v: away.dot(frame.axes[1]) / frame.radii[1],
-            // Only at an end can the nearest point leave a part along the axis.
+            // Only at an end can the offset from the nearest point have a component along the axis.
             beyond_mm: if t <= 0.0 {
                 (-past).max(0.0)
             } else if t >= 1.0 {
@@ -327,8 +326,8 @@ impl Bundle {
         self.coordinates(x).inside()
     }
 
-    /// Unit direction of the fibre through a world point (its sign follows t): ∂X/∂t at constant
-    /// (u, v). Also defined a little outside, where the nearest cross-section is continued.
+    /// Unit direction of the fibre through a world point (its sign follows t): ∂X/∂t at constant (u, v). Defined
+    /// slightly outside, too, by extending the nearest cross-section.
     pub fn direction(&self, x: DVec3) -> DVec3 {
         let (c, frame) = self.coordinates_at(x, self.nearest(x));
         Self::direction_in(&c, &frame)
@@ -351,7 +350,7 @@ impl Bundle {
         })
     }
 
-    /// The fibre through a point inside the bundle, as `count` points at even t.
+    /// The fibre through a point inside the bundle, as `count` points at equally spaced t.
     pub fn fibre(&self, u: f64, v: f64, count: usize) -> Vec<DVec3> {
         let last = (count.max(2) - 1) as f64;
         (0..count.max(2))
@@ -359,11 +358,11 @@ impl Bundle {
             .collect()
     }
 
-    /// How the bundle looks from x, found from any sample of the centre line not too far away;
-    /// `None` where its surface is certainly further than `reach_mm`.
+    /// The bundle relative to x, found from any sample of the centre line that is not too distant; `None` if its
+    /// surface is certainly farther than `reach_mm`.
     pub(super) fn near(&self, x: DVec3, sample: usize, reach_mm: f64) -> Option<Near> {
         let distance = |s: usize| self.samples[s].distance_squared(x);
-        // Down the samples; the distance has one dip so near the line.
+        // Descends along the samples; the distance has a single minimum this close to the line.
         let mut s = sample;
         while s < SAMPLES && distance(s + 1) < distance(s) {
             s += 1;
@@ -399,10 +398,10 @@ impl Bundle {
     }
 }
 
-/// A bundle as seen from a point.
+/// A bundle relative to a point.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Near {
-    /// From its surface, mm, negative inside; first-order.
+    /// Distance from its surface, mm, negative inside; first-order.
     pub distance: f64,
     pub direction: DVec3,
 }

@@ -1,11 +1,10 @@
 //! The cerebrum: its envelope, the fissures between and within the hemispheres, and the folds.
 //!
-//! The cortex is a ribbon of even thickness along everything that touches fluid: the envelope, the
-//! wall between the hemispheres, the Sylvian fissure over the insula, and sulci. A sulcus is a
-//! sheet under a zero line of a pattern on the envelope, down to a depth that varies. The pattern
-//! mixes stripes that follow the constant folds (central sulcus and its neighbours, frontal and
-//! temporal gyri, cingulate sulcus) with a band-limited random field that differs between heads
-//! and sides.
+//! The cortex is a ribbon of nearly constant thickness along everything that touches fluid: the envelope, the wall
+//! between the hemispheres, the Sylvian fissure over the insula, and sulci. A sulcus is a sheet under a zero line of
+//! a pattern on the envelope, down to a varying depth. The pattern combines stripes that follow the constant folds
+//! (central sulcus and its neighbours, frontal and temporal gyri, cingulate sulcus) with a band-limited random field
+//! that differs between heads and sides.
 
 use super::implicit::{Chain, Surface, bump, hypot, profile, ramp};
 use super::waves::Waves;
@@ -13,15 +12,15 @@ use crate::data::random::Random;
 use glam::DVec3;
 use std::f64::consts::PI;
 
-/// Distance between neighbouring sulci is about 0.87 of this (mean spacing of zeros of a random
-/// field on a plane cut through waves of one length).
+/// The distance between neighbouring sulci is about 0.87 of this (mean spacing of zeros of a random field on a planar
+/// section through waves of one length).
 const FOLD_MM: f64 = 20.5;
 
-/// The edge between the hemispheres' outer and inner walls is rounded over so much, mm.
+/// Radius over which the edge between the outer and inner walls of the hemispheres is rounded, mm.
 const WALL_SEAM_MM: f64 = 5.0;
-/// No sulcus goes deeper, mm.
+/// Largest depth of a sulcus, mm.
 const DEEPEST_MM: f64 = 21.5;
-/// No point of a gyrus is further than this from a sulcus.
+/// Largest distance of a point of a gyrus from a sulcus, mm.
 const CROWN_MM: f64 = 7.0;
 
 #[derive(Clone, Debug)]
@@ -35,23 +34,23 @@ pub(super) struct Cortex {
     depth: Waves<8>,
 }
 
-/// The cortex as seen from a point of the cerebrum.
+/// The cortex near a point of the cerebrum.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Fold {
     /// Distance to the nearest fluid, mm; positive in tissue.
     pub wall_mm: f64,
     /// Distance to the envelope, mm; positive inside.
     pub depth_mm: f64,
-    /// Thickness of the grey ribbon here, mm.
+    /// Local thickness of the grey matter ribbon, mm.
     pub ribbon_mm: f64,
-    /// Unit vector to the nearest envelope: the way of fibres into a gyrus.
+    /// Unit vector to the nearest envelope: the direction of fibres into a gyrus.
     pub outward: DVec3,
-    /// Across the nearest sulcus (unit), and how much fibres here go around its floor, `0..=1`.
+    /// Unit vector across the nearest sulcus, and how much the local fibres curve around its floor, `0..=1`.
     pub around: DVec3,
     pub u_fibres: f64,
 }
 
-/// Under side of the cerebrum near the midline: `(y, z)`.
+/// Lower side of the cerebrum near the midline: `(y, z)`.
 const BASE: &[(f64, f64)] = &[
     (-110.0, -16.0),
     (-95.0, -13.0),
@@ -68,7 +67,7 @@ const BASE: &[(f64, f64)] = &[
     (70.0, -4.0),
 ];
 
-/// Right temporal lobe, lateral and medial part: x y z radius.
+/// Right temporal lobe, lateral and medial parts: x y z radius.
 const TEMPORAL: &[[f64; 4]] = &[
     [38.0, 15.0, -31.0, 12.5],
     [44.0, 2.0, -28.0, 16.5],
@@ -109,7 +108,7 @@ impl Cortex {
         if p.z < 30.0 {
             s = self.temporal.joined(side, s, 7.0);
             s = self.parahippocampal.joined(side, s, 7.0);
-            // Under the tentorium is the cerebellum.
+            // The cerebellum is under the tentorium.
             s = s.intersection(tentorium(side), 8.0);
         }
         if p.x < 0.0 {
@@ -131,7 +130,7 @@ impl Cortex {
         let rim = (-envelope.distance).max(0.0);
         let mut x = p.x.abs();
         let mut body = envelope;
-        // Wall between the hemispheres, where nothing crosses; it wavers above the callosum.
+        // Wall between the hemispheres, which no fibre crosses; it undulates above the callosum.
         if x < rim + WALL_SEAM_MM + 4.0 {
             let swerve = 1.6 * ramp(4.0, 22.0, outside.distance);
             let wave = self.shape.value(DVec3::new(40.0, 1.7 * p.y, 1.7 * p.z));
@@ -165,16 +164,16 @@ impl Cortex {
         if depth < DEEPEST_MM + 4.0 {
             let q = p + outward * depth.max(0.0);
             let pattern = self.pattern(q, outside.distance, sign);
-            // Where two walls are equally near, the way out is undecided: no sulci there.
+            // Where two walls are equally near, the outward direction is undetermined: no sulci there.
             let floor = pattern.floor_mm * ramp(0.5, 0.88, body.normal.length());
-            // Sheets run together towards the middle of a convex body, and they are not flat.
+            // Sheets converge towards the centre of a convex body, and they are not flat.
             let converge = 1.0 - (depth.max(0.0) / 62.0).min(0.5);
             let bent = pattern.value + 0.55 * ramp(1.0, 14.0, depth) * self.bend.value(p);
             let sheet = |value: f64, slope: DVec3, floor: f64| {
                 let slope = slope - slope.dot(outward) * outward;
                 let steep = slope.length().max(0.02);
                 let below = (depth - floor).max(0.0);
-                // The linear guess is far too large on the crown of a gyrus.
+                // The linear estimate is far too large on the crown of a gyrus.
                 let aside = (converge * value.abs() / steep).min(CROWN_MM);
                 let distance = hypot(aside, below);
                 (distance, below, slope / steep)
@@ -182,7 +181,7 @@ impl Cortex {
             let (distance, below, across) = sheet(bent, pattern.slope, floor);
             let half_width = 0.35 + 1.3 * (-depth.max(0.0) / 2.8).exp();
             wall = soft_min(wall, distance - half_width, 2.0);
-            // Short association fibres line the floor of a sulcus.
+            // Short association fibres follow the floor of a sulcus.
             fold.around = across.normalize_or(outward);
             fold.u_fibres = bump(distance, 5.0, 2.5) * ramp(0.0, 3.0, below);
             if depth < 11.0 {
@@ -213,7 +212,7 @@ impl Cortex {
             slope += weight * turn * (turn * at_mm).cos() * along;
             guided += weight;
         };
-        // Central sulcus with the knob of the hand area; pre- and postcentral on its sides.
+        // Central sulcus with the hand knob; pre- and postcentral sulci on its sides.
         let knob = 4.0 * bump(z, 56.0, 6.0);
         let behind = -33.0 + 0.50 * (76.0 - z) - knob + 2.5 * wander;
         let central = 0.89 * (y - behind);
@@ -221,7 +220,7 @@ impl Cortex {
         if weight > 0.01 {
             stripes(weight, central, 12.5, DVec3::new(0.0, 0.89, 0.445));
         }
-        // Superior and inferior frontal sulci: lines of constant angle about the long axis.
+        // Superior and inferior frontal sulci: lines of constant angle around the long axis.
         let up = z - 8.0;
         let radius = hypot(x, up).max(1.0);
         let around = DVec3::new(sign * up, 0.0, -x) / radius;
@@ -230,7 +229,7 @@ impl Cortex {
             let angle = x.atan2(up) - 0.45 + 0.16 * wander;
             stripes(0.65 * weight, angle * radius, 0.61 * radius, around);
         }
-        // Temporal sulci run beside the Sylvian fissure.
+        // Temporal sulci run parallel to the Sylvian fissure.
         let under = 0.92 * (sylvian_height(x, y) - z) + 1.5 * wander;
         let weight = ramp(-3.0, 6.0, under) * ramp(26.0, 38.0, x) * ramp(-66.0, -46.0, y);
         if weight > 0.01 {
@@ -250,7 +249,7 @@ impl Cortex {
             stripes(1.2 * weight, at, 13.5, callosal_margin(y, z).normal);
         }
         let guided = guided.min(1.0);
-        // No deeper than the body they cut has room for.
+        // No deeper than the lobe that they cut permits.
         let temporal = ramp(-5.0, 3.0, under) * ramp(22.0, 30.0, x) * ramp(18.0, 8.0, z);
         let limbic = ramp(2.0, -8.0, z) * ramp(30.0, 24.0, x) * ramp(14.0, 4.0, y);
         let room =
@@ -271,9 +270,9 @@ struct Pattern {
     value: f64,
     /// Its gradient, per mm.
     slope: DVec3,
-    /// How deep the sulci go, mm.
+    /// Depth of the sulci, mm.
     floor_mm: f64,
-    /// A slow random field.
+    /// A slowly varying random field.
     wander: f64,
 }
 
@@ -297,7 +296,7 @@ fn upper(p: DVec3) -> Surface {
     Surface::new((rho - 1.0) / slope, gradient / slope)
 }
 
-/// Above the base of the brain; at the sides, behind the orbits, the temporal lobe hangs below.
+/// Above the base of the brain; laterally, behind the orbits, the temporal lobe extends below.
 fn above_base(p: DVec3) -> Surface {
     let (mut z, mut rate) = (0.0, 0.0);
     for shift in [-5.0, 0.0, 5.0] {
@@ -305,7 +304,7 @@ fn above_base(p: DVec3) -> Surface {
         z += at / 3.0;
         rate += slope / 3.0;
     }
-    // The roofs of the orbits press the frontal lobes up.
+    // The roofs of the orbits indent the frontal lobes from below.
     z += 5.0 * bump(p.x, 27.0, 10.0) * ramp(8.0, 24.0, p.y);
     let aside = (p.x - 19.0).max(0.0);
     let open = |y: f64| ramp(16.0, 0.0, y);
@@ -317,12 +316,12 @@ fn above_base(p: DVec3) -> Surface {
     Surface::new((z - p.z) / slope, normal / slope)
 }
 
-/// Height of the tent over the cerebellum, which slopes down to the sides and the back.
+/// Height of the tentorium over the cerebellum, which slopes down to the sides and the back.
 pub(super) fn tent_height(side: f64, y: f64) -> f64 {
     3.0 + 0.36 * (y + 52.0).min(0.0) - 0.0125 * side * side
 }
 
-/// Above the tent; in front of it nothing is cut.
+/// Above the tentorium; in front of it nothing is cut.
 fn tentorium(p: DVec3) -> Surface {
     let height = |y: f64| tent_height(p.x, y) - 60.0 * ramp(-50.0, -34.0, y);
     let rate = height(p.y + 0.5) - height(p.y - 0.5);
@@ -331,10 +330,10 @@ fn tentorium(p: DVec3) -> Surface {
     Surface::new((height(p.y) - p.z) / slope, normal / slope)
 }
 
-/// Signed distance in the midsagittal plane from the outer border of the corpus callosum and what
-/// lies under it; positive outside, where a fissure parts the hemispheres.
+/// Signed distance in the midsagittal plane from the outer border of the corpus callosum and the structures under it;
+/// positive outside, where a fissure separates the hemispheres.
 pub(super) fn callosal_margin(y: f64, z: f64) -> Surface {
-    // In front and below the genu the fissure reaches further back.
+    // In front of and below the genu the fissure extends further back.
     let rho = |y: f64, z: f64| {
         let front = 40.0 - 27.0 * ramp(3.0, -12.0, z);
         let dy = y + 3.5;
@@ -350,8 +349,8 @@ pub(super) fn callosal_margin(y: f64, z: f64) -> Surface {
     Surface::new((rho(y, z) - 1.0) / slope, gradient / slope)
 }
 
-/// Distance to the fluid of the Sylvian fissure (mm, negative in it): a sheet from the side of the
-/// brain inwards, raised by `waver` mm, and its spread over the insula.
+/// Distance to the fluid of the Sylvian fissure (mm, negative inside): a sheet from the side of the brain inwards,
+/// raised by `waver` mm, and its extension over the insula.
 fn sylvian(p: DVec3, waver: f64) -> f64 {
     let height = sylvian_height(p.x, p.y) + waver * ramp(36.0, 48.0, p.x);
     let inner = 38.5 - 17.0 * ramp(6.0, 20.0, p.y) + 5.0 * ramp(-20.0, -38.0, p.y);
@@ -360,7 +359,7 @@ fn sylvian(p: DVec3, waver: f64) -> f64 {
     let past = (p.y - 26.0).max(0.0) + (-38.0 - p.y).max(0.0);
     let sheet = (rise * rise + short * short + past * past).sqrt();
     let width = 0.4 + 0.7 * bump(p.x, 66.0, 8.0) + 0.6 * ramp(2.0, 14.0, p.y);
-    // Over the insula: an oval that leans with the fissure, bulging to the side.
+    // Over the insula: an oval tilted with the fissure, bulging laterally.
     let (along, up) = (p.y + 1.0, p.z - (height + 3.0));
     let oval = hypot(along / 22.0, 0.91 * up / 13.0);
     let insula = 39.5 - 2.5 * oval * oval + 0.4 * waver;

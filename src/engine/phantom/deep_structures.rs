@@ -1,4 +1,4 @@
-//! What lies under the cortex: ventricles, deep grey matter, brain stem, cerebellum.
+//! Structures under the cortex: ventricles, deep grey matter, brain stem, cerebellum.
 
 use super::cortex::tent_height;
 use super::implicit::{
@@ -13,7 +13,7 @@ fn v(x: f64, y: f64, z: f64) -> DVec3 {
     DVec3::new(x, y, z)
 }
 
-/// The body of the ventricle is wider than high by this.
+/// Ratio of width to height of the ventricle's body.
 const WIDER: f64 = 1.35;
 /// Frontal horn, body and atrium of the lateral ventricle: x / `WIDER`, y, z, radius.
 const BODY: &[[f64; 4]] = &[
@@ -71,14 +71,14 @@ const STEM: &[[f64; 4]] = &[
 ];
 const PEDUNCLE: &[[f64; 4]] = &[[19.0, -14.0, 0.0, 7.0], [10.0, -18.0, -18.0, 6.5]];
 
-/// Arm of the brain stem to the cerebellum.
+/// Peduncle between brain stem and cerebellum.
 const ARM: &[[f64; 4]] = &[
     [12.0, -23.0, -36.0, 9.0],
     [20.0, -28.0, -38.0, 7.6],
     [24.0, -44.0, -39.5, 7.2],
 ];
 
-/// Distances further than this only need a lower bound, mm.
+/// Beyond this distance a lower bound suffices, mm.
 const REACH_MM: f64 = 4.0;
 
 /// Ventricles, deep grey matter and brain stem. Distances are signed, mm.
@@ -94,7 +94,7 @@ pub(super) struct Deep {
     stem: Chain,
     peduncle: Chain,
     arm: Chain,
-    /// Added to the radius of the lateral ventricles, mm.
+    /// Increase in the radius of the lateral ventricles, mm.
     ventricle_mm: f64,
 }
 
@@ -115,25 +115,25 @@ impl Deep {
         }
     }
 
-    /// Lays down all of it but the brain stem, where it may be.
-    pub fn lay(&self, layers: &mut Layers, p: DVec3) {
+    /// Adds all of these tissues except the brain stem.
+    pub fn add_tissues(&self, layers: &mut Layers, p: DVec3) {
         let side = v(p.x.abs(), p.y, p.z);
         if side.x > 42.0 || p.y < -75.0 || p.y > 42.0 || p.z > 32.0 {
             return;
         }
         let (thalamus, adhesion) = (thalamus(side), adhesion(side));
-        layers.lay(Tissue::Ventricle, self.midline_ventricles(p).max(-adhesion));
-        // Thalamus and pallidum are laced with fibres.
+        layers.add_tissue(Tissue::Ventricle, self.midline_ventricles(p).max(-adhesion));
+        // Thalamus and pallidum contain fibres.
         let thalamus = thalamus.min(adhesion);
-        layers.lay_thin(Tissue::DeepGrey, thalamus, 0.7);
-        layers.lay(Tissue::White, thalamus);
-        layers.lay(Tissue::DeepGrey, self.caudate.distance(side, REACH_MM));
-        layers.lay(Tissue::Ventricle, self.lateral_ventricle(side));
+        layers.add_thin_tissue(Tissue::DeepGrey, thalamus, 0.7);
+        layers.add_tissue(Tissue::White, thalamus);
+        layers.add_tissue(Tissue::DeepGrey, self.caudate.distance(side, REACH_MM));
+        layers.add_tissue(Tissue::Ventricle, self.lateral_ventricle(side));
         let (putamen, pallidum) = lentiform(side);
-        layers.lay_thin(Tissue::DeepGrey, pallidum, 0.6);
-        layers.lay(Tissue::White, pallidum);
-        layers.lay(Tissue::DeepGrey, putamen);
-        layers.lay(Tissue::DeepGrey, self.limbic(side));
+        layers.add_thin_tissue(Tissue::DeepGrey, pallidum, 0.6);
+        layers.add_tissue(Tissue::White, pallidum);
+        layers.add_tissue(Tissue::DeepGrey, putamen);
+        layers.add_tissue(Tissue::DeepGrey, self.limbic(side));
     }
 
     fn lateral_ventricle(&self, side: DVec3) -> f64 {
@@ -141,7 +141,7 @@ impl Deep {
         let body = self.body.distance(side * v(1.0 / WIDER, 1.0, 1.0), reach);
         let back = self.occipital_horn.distance(side, reach);
         let down = self.temporal_horn.distance(side, reach);
-        // The septum keeps the two apart.
+        // The septum separates the two sides.
         let septum = 0.3 - side.x;
         body.min(back).min(down).max(septum) - self.ventricle_mm
     }
@@ -169,7 +169,7 @@ impl Deep {
             .min(hypothalamus.distance)
     }
 
-    /// Exact where it is below `reach` mm, else a lower bound.
+    /// Exact up to `reach` mm, otherwise a lower bound.
     pub fn brain_stem(&self, p: DVec3, reach: f64) -> Surface {
         let bound = outside_box(p, v(-34.0, -58.0, -150.0), v(34.0, -5.0, 16.0));
         if bound > reach {
@@ -198,12 +198,12 @@ fn thalamus(side: DVec3) -> f64 {
     body.union(pulvinar, 4.0).distance
 }
 
-/// Where the two thalami touch, across the third ventricle.
+/// The interthalamic adhesion across the third ventricle.
 fn adhesion(side: DVec3) -> f64 {
     ellipsoid(side, v(0.0, -12.0, 3.0), v(4.0, 3.4, 2.8)).distance
 }
 
-/// Putamen with the accumbens that joins it to the caudate, and pallidum.
+/// Putamen, with the accumbens that connects it to the caudate, and pallidum.
 fn lentiform(side: DVec3) -> (f64, f64) {
     let putamen = turned_ellipsoid(side, v(26.0, 3.0, 2.0), v(5.6, 18.0, 10.5), 0.26);
     let accumbens = ellipsoid(side, v(15.0, 13.0, -7.0), v(9.0, 5.0, 4.0));
@@ -223,7 +223,7 @@ impl Cerebellum {
         }
     }
 
-    /// Exact where it is below `reach` mm, else a lower bound.
+    /// Exact up to `reach` mm, otherwise a lower bound.
     pub fn envelope(&self, p: DVec3, reach: f64) -> Surface {
         let bound = outside_box(p, v(-55.0, -96.0, -64.0), v(55.0, -32.0, 1.0));
         if bound > reach {
@@ -234,10 +234,10 @@ impl Cerebellum {
         let vermis = ellipsoid(side, v(0.0, -63.0, -30.0), v(14.0, 22.0, 28.0));
         let tonsil = ellipsoid(side, v(9.0, -52.0, -52.0), v(8.0, 9.0, 10.0));
         let mut s = hemisphere.union(vermis, 9.0).union(tonsil, 6.0);
-        // Parted behind by the notch.
+        // The posterior notch divides it.
         let notch = cone(side, v(0.0, -99.0, -40.0), 7.0, v(0.0, -84.0, -52.0), 5.0);
         s = s.without(notch, 6.0);
-        // Under the tent.
+        // Under the tentorium.
         let roof = tent_height(p.x, p.y) - 2.5;
         let tent = Surface::new((p.z - roof) * 0.9, v(0.0, 0.0, 1.0));
         s = s.intersection(tent, 6.0);
@@ -247,15 +247,15 @@ impl Cerebellum {
         s
     }
 
-    /// Distance to the nearest fluid, mm; positive in tissue. Folia are parted by sheets through the
-    /// long axis of the cerebellum, every third a deep fissure.
+    /// Distance to the nearest fluid, mm; positive in tissue. Folia are separated by sheets through the long axis of
+    /// the cerebellum, every third one a deep fissure.
     pub fn wall_mm(&self, p: DVec3, envelope: Surface) -> f64 {
         let depth = -envelope.distance;
         let wander = self.wander.value(p);
         let (y, z) = (p.y + 50.0 - 0.004 * p.x * p.x, p.z + 33.0);
         let radius = hypot(y, z).max(1.0);
         let angle = z.atan2(y) + 0.085 * wander;
-        // Half turns between folia, so that the spacing is about 4.5 mm at 26 mm.
+        // Half turns between folia, for a spacing of about 4.5 mm at 26 mm.
         let count = 18.0;
         let phase = angle * count;
         let aside = phase.sin().abs() * radius / count;
@@ -268,10 +268,10 @@ impl Cerebellum {
     }
 }
 
-/// Seams of the skull between brain parts are rounded over so much, mm.
+/// Radius over which seams of the skull between brain parts are rounded, mm.
 pub(super) const SKULL_SEAM_MM: f64 = 10.0;
 
-/// Inner surface of the skull: everything above with room for fluid, without dents.
+/// Inner surface of the skull: encloses all of the above with a layer of fluid, without dents.
 pub(super) fn cavity(envelope: Surface, cerebellum: Surface, stem: Surface, p: DVec3) -> Surface {
     let clivus = 3.0 + 1.5 * ramp(-40.0, -70.0, p.z);
     let cistern = ellipsoid(p, v(0.0, 2.0, -16.0), v(20.0, 14.0, 9.0));

@@ -8,10 +8,10 @@ use crate::data::{Gradients, Grid, Mask, Role, Volume};
 use glam::DVec3;
 use std::sync::Arc;
 
-/// A region to start with.
+/// An initial region.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Placement {
-    /// `Capsule L`.
+    /// Such as `Capsule L`.
     pub name: &'static str,
     pub role: Role,
     /// World mm.
@@ -19,7 +19,7 @@ pub struct Placement {
     pub radius_mm: f64,
 }
 
-/// Regions that show one bundle.
+/// Regions that select one bundle.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Suggestion {
     /// The bundle's name.
@@ -27,16 +27,16 @@ pub struct Suggestion {
     pub placements: Vec<Placement>,
 }
 
-/// What the demo opens.
+/// The data that the demo opens.
 #[derive(Clone, Debug)]
 pub struct Demo {
     pub head: Head,
     pub dwi: Volume,
     pub gradients: Gradients,
     pub t1: Volume,
-    /// True brain mask on the scan's grid.
+    /// True brain mask, on the scan's grid.
     pub mask: Mask,
-    /// The first is where the guide starts.
+    /// The guide starts with the first one.
     pub suggestions: Vec<Suggestion>,
 }
 
@@ -51,7 +51,7 @@ pub fn scan_grid(spacing_mm: f64) -> Option<Arc<Grid>> {
     Grid::axis_aligned(shape, step, origin).map(Arc::new)
 }
 
-/// 6 b = 0 and 30 directions at b = 1000 s/mm², SNR 30: what a short clinical scan gives.
+/// 6 b = 0 and 30 directions at b = 1000 s/mm², SNR 30: typical of a short clinical scan.
 pub fn scan_options(grid: Arc<Grid>, noise_seed: u64) -> ScanOptions {
     ScanOptions {
         grid,
@@ -66,7 +66,7 @@ pub fn scan_options(grid: Arc<Grid>, noise_seed: u64) -> ScanOptions {
 }
 
 impl Demo {
-    /// The memory that it takes.
+    /// Memory that the demo takes, bytes.
     pub fn bytes() -> u64 {
         let voxels = |grid: Option<Arc<Grid>>| grid.map_or(0, |grid| grid.voxel_count() as u64);
         let options = scan_grid(2.0).map(|grid| scan_options(grid, 0));
@@ -74,9 +74,9 @@ impl Demo {
         (voxels(scan_grid(2.0)) * volumes + voxels(oblique_grid())) * size_of::<f32>() as u64
     }
 
-    /// Panics never: both grids are constants of this program.
+    /// Never panics: both grids are constants of this program.
     pub fn new(seed: u64, control: &Control) -> Result<Self, Cancelled> {
-        // Shares of the time that each stage takes; the last prepares the views.
+        // Shares of time per stage; the last stage prepares the views.
         control.plan(&[0.3, 0.6, 0.1]);
         let head = Head::new(seed);
         let (Some(grid), Some(oblique)) = (scan_grid(2.0), oblique_grid()) else {
@@ -102,7 +102,7 @@ impl Demo {
     }
 }
 
-/// Seeds and targets in the bundles of the left side that users know best.
+/// Seeds and targets in the best-known bundles of the left side.
 pub fn suggestions(head: &Head) -> Vec<Suggestion> {
     let on = |bundle: &str, t: f64| {
         head.bundle(bundle)

@@ -1,10 +1,10 @@
-//! Gradient directions spread evenly over the half sphere.
+//! Gradient directions distributed evenly over the half sphere.
 
 use glam::DVec3;
 
-/// `count` unit vectors such that they and their opposites repel each other least: a spiral
-/// (Saff and Kuijlaars 1997) relaxed by electrostatic repulsion of the 2 × `count` charges
-/// (Jones, Horsfield and Simmons 1999). All lie in z ≥ 0; the same count gives the same set.
+/// `count` unit vectors that repel each other and their opposites least: a spiral (Saff and Kuijlaars 1997) relaxed
+/// by electrostatic repulsion of the 2 × `count` charges (Jones, Horsfield and Simmons 1999). All lie in z ≥ 0; equal
+/// counts give equal sets.
 pub fn half_sphere(count: usize) -> Vec<DVec3> {
     let golden = std::f64::consts::PI * (3.0 - 5f64.sqrt());
     let mut points: Vec<DVec3> = (0..count)
@@ -15,7 +15,7 @@ pub fn half_sphere(count: usize) -> Vec<DVec3> {
             DVec3::new(radius * turn.cos(), radius * turn.sin(), z)
         })
         .collect();
-    // Steps in units of the mean spacing, cooled so that the last ones settle.
+    // Steps in units of the mean spacing, with decreasing size so that the last ones converge.
     let spacing = (std::f64::consts::TAU / count.max(1) as f64).sqrt();
     const ROUNDS: usize = 240;
     for round in 0..ROUNDS {

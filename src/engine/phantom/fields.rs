@@ -1,9 +1,8 @@
-//! Analytic tensor fields whose streamlines, geodesics or distances are known exactly: what the
-//! solvers are tested and timed on.
+//! Analytic tensor fields whose streamlines, geodesics or distances are known exactly, for tests and benchmarks of
+//! the solvers.
 //!
-//! A field gives a diffusion tensor D(x); its metric is G = D⁻¹, a curve has the length
-//! ∫ √(x′ᵀ G x′), and a geodesic is parametrised by that length. Lengths are in mm, D is without
-//! unit where only its ratios matter.
+//! A field gives a diffusion tensor D(x); its metric is G = D⁻¹, a curve has the length ∫ √(x′ᵀ G x′), and a geodesic
+//! is parametrised by that length. Lengths are in mm; D is dimensionless where only its ratios matter.
 
 use super::implicit::hypot;
 use glam::{DMat3, DVec3, DVec4};
@@ -26,8 +25,8 @@ pub trait Field {
 
 /// A field whose geodesics are known.
 pub trait Geodesics: Field {
-    /// The point at Riemannian distance `s` on the geodesic that leaves `from` towards `toward`
-    /// (of any length but 0).
+    /// The point at Riemannian distance `s` on the geodesic that leaves `from` in the direction `toward` (of any
+    /// length except 0).
     fn geodesic(&self, from: DVec3, toward: DVec3, s: f64) -> DVec3;
 
     /// Length of the shortest path.
@@ -39,19 +38,19 @@ pub trait Streamlines: Field {
     /// Unit principal direction.
     fn direction(&self, x: DVec3) -> DVec3;
 
-    /// The point at arc length `s` mm on the curve through `from`, along [`Streamlines::direction`]
-    /// for positive s.
+    /// The point at arc length `s` mm on the curve through `from`, in the sense of [`Streamlines::direction`] for
+    /// positive s.
     fn streamline(&self, from: DVec3, s: f64) -> DVec3;
 }
 
-/// `along` in one direction, `across` in all others.
+/// `along` in one direction, `across` perpendicular to it.
 pub fn cylindrical(direction: DVec3, along: f64, across: f64) -> DMat3 {
     let v = direction;
     let outer = DMat3::from_cols(v.x * v, v.y * v, v.z * v);
     DMat3::from_diagonal(DVec3::splat(across)) + outer * (along - across)
 }
 
-/// The same tensor everywhere: straight lines.
+/// The same tensor everywhere, with straight streamlines.
 #[derive(Clone, Copy, Debug)]
 pub struct Constant {
     pub tensor: DMat3,
@@ -73,10 +72,10 @@ impl Geodesics for Constant {
     }
 }
 
-/// Helices of one pitch about the z axis.
+/// Helices of constant pitch about the z axis.
 #[derive(Clone, Copy, Debug)]
 pub struct Helix {
-    /// Rise in one turn, mm.
+    /// Rise per turn, mm.
     pub pitch_mm: f64,
     pub along: f64,
     pub across: f64,
@@ -105,7 +104,7 @@ impl Streamlines for Helix {
     }
 }
 
-/// U-fibres: half circles about the z axis in y ≥ 0, straight legs along y below.
+/// U-fibres: half circles about the z axis in y ≥ 0, with straight legs along y below.
 #[derive(Clone, Copy, Debug)]
 pub struct UFibre {
     pub along: f64,
@@ -119,7 +118,7 @@ impl Field for UFibre {
 }
 
 impl Streamlines for UFibre {
-    /// Up the right leg (x > 0), over the top, down the left.
+    /// Up the right leg (x > 0), over the top, down the left leg.
     fn direction(&self, x: DVec3) -> DVec3 {
         if x.y >= 0.0 {
             DVec3::new(-x.y, x.x, 0.0).normalize_or(DVec3::Y)
@@ -129,7 +128,7 @@ impl Streamlines for UFibre {
     }
 
     fn streamline(&self, from: DVec3, s: f64) -> DVec3 {
-        // Arc length from where the right leg meets the arc.
+        // Arc length from the junction of the right leg and the arc.
         let radius = if from.y >= 0.0 {
             hypot(from.x, from.y)
         } else {
@@ -155,8 +154,7 @@ impl Streamlines for UFibre {
     }
 }
 
-/// D = z² I in z > 0: the half-space model of hyperbolic space. Geodesics are half circles that
-/// stand on z = 0.
+/// D = z² I in z > 0: the half-space model of hyperbolic space. Geodesics are half circles perpendicular to z = 0.
 #[derive(Clone, Copy, Debug)]
 pub struct HalfSpace;
 
@@ -174,8 +172,7 @@ impl Geodesics for HalfSpace {
         if sideways < 1e-12 {
             return DVec3::new(from.x, from.y, from.z * (s * unit.z.signum()).exp());
         }
-        // x = R tanh(s + s₀), z = R / cosh(s + s₀) from the circle's top, whose slope there is
-        // dz/dx = −sinh(s₀).
+        // x = R tanh(s + s₀), z = R / cosh(s + s₀) from the top of the circle, with the slope dz/dx = −sinh(s₀).
         let radius = from.z / sideways;
         let start = (-unit.z / sideways).asinh();
         let along = radius * ((start + s).tanh() - start.tanh());
@@ -185,17 +182,17 @@ impl Geodesics for HalfSpace {
     }
 
     fn distance(&self, a: DVec3, b: DVec3) -> f64 {
-        // arcosh(1 + 2 q²) = 2 arsinh(q), which keeps its digits for near points.
+        // arcosh(1 + 2 q²) = 2 arsinh(q), which stays accurate for close points.
         2.0 * (a.distance(b) / (2.0 * (a.z * b.z).sqrt())).asinh()
     }
 }
 
-/// D = (c₀ + g · x)² I where that is positive: waves whose speed grows linearly. Geodesics are arcs
-/// of circles that stand on the plane of speed 0.
+/// D = (c₀ + g · x)² I where that is positive: waves whose speed increases linearly. Geodesics are arcs of circles
+/// perpendicular to the plane of speed 0.
 #[derive(Clone, Copy, Debug)]
 pub struct LinearSpeed {
     pub speed_at_origin: f64,
-    /// Not 0; per mm.
+    /// Nonzero; per mm.
     pub gradient: DVec3,
 }
 
@@ -212,7 +209,7 @@ impl Field for LinearSpeed {
 }
 
 impl Geodesics for LinearSpeed {
-    /// The half-space model turned so that z grows along the gradient; lengths are divided by it.
+    /// The half-space model rotated so that z increases along the gradient; lengths are divided by its magnitude.
     fn geodesic(&self, from: DVec3, toward: DVec3, s: f64) -> DVec3 {
         let slope = self.gradient.length();
         let up = self.gradient / slope;
@@ -230,8 +227,8 @@ impl Geodesics for LinearSpeed {
     }
 }
 
-/// Maxwell's fish-eye, G = n² I with n = 2 / (1 + |x|²): the unit 3-sphere seen by stereographic
-/// projection. Every geodesic is a circle (or line), closes after 2π and passes −x / |x|² at π.
+/// Maxwell's fish-eye, G = n² I with n = 2 / (1 + |x|²): the stereographic projection of the unit 3-sphere. Every
+/// geodesic is a circle (or line), closes after 2π and passes −x / |x|² at π.
 #[derive(Clone, Copy, Debug)]
 pub struct FishEye;
 
@@ -268,8 +265,8 @@ impl Geodesics for FishEye {
     }
 }
 
-/// The flat metric seen through φ(x) = (x + a sin ky, y + b sin kz, z): G = Jᵀ J with J = dφ, as
-/// anisotropic as a k and b k are large. Geodesics are φ⁻¹ of straight lines.
+/// The flat metric pulled back by φ(x) = (x + a sin ky, y + b sin kz, z): G = Jᵀ J with J = dφ, more anisotropic the
+/// larger a k and b k are. Geodesics are φ⁻¹ of straight lines.
 #[derive(Clone, Copy, Debug)]
 pub struct PulledBack {
     /// mm.

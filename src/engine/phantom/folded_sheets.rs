@@ -1,5 +1,5 @@
-//! A brain-like field with thin folded sheets of fibres: the size of Jeong et al. 2007's third example,
-//! 256 × 256 × 100 voxels of which some 196,000 take part.
+//! A brain-like field with thin folded sheets of fibres: the size of the third example of Jeong et al. 2007, 256 ×
+//! 256 × 100 voxels, about 196,000 of which are used.
 
 use crate::data::{Grid, Tensor, TensorField};
 use glam::DVec3;
@@ -7,13 +7,13 @@ use rayon::prelude::*;
 use std::sync::Arc;
 
 const SHAPE: [usize; 3] = [256, 256, 100];
-/// Sheets lie where a wavy function is less than this from 0; found by bisection so that their largest
-/// part has as many voxels as the paper's mask.
+/// Sheets lie where an undulating function is closer than this to 0; the value was found by bisection so that their
+/// largest component has as many voxels as the paper's mask.
 const THICKNESS: f64 = 0.092_872;
 /// White matter's eigenvalues, mm²/s.
 const SPEEDS: [f64; 3] = [1.7e-3, 0.35e-3, 0.25e-3];
 
-/// −1 to 1 along each axis.
+/// Coordinates from −1 to 1 along each axis.
 fn place(voxel: [usize; 3]) -> DVec3 {
     let along = |a: usize| {
         let n = SHAPE[a] as f64;
@@ -29,7 +29,7 @@ fn wavy(p: DVec3) -> f64 {
         + (7.0 * z + 0.9 * (4.0 * x).sin()).sin() * (9.0 * x).cos()
 }
 
-/// The tensors, 1 mm a voxel: fast within a sheet, slowest across it.
+/// The tensors, on voxels of 1 mm: fast within a sheet, slowest across it.
 pub fn folds() -> TensorField {
     let grid = Grid::axis_aligned(SHAPE, DVec3::ONE, DVec3::ZERO);
     let Some(grid) = grid else {
@@ -54,7 +54,7 @@ pub fn folds() -> TensorField {
     TensorField::new(Arc::new(grid), tensors)
 }
 
-/// The voxels of the part with the most, joined by faces.
+/// The voxels of the largest component connected by faces.
 fn largest_part(grid: &Grid, inside: &[bool]) -> Vec<bool> {
     let mut part = vec![0u32; inside.len()];
     let (mut count, mut best) = (0, (0, 0));
@@ -96,7 +96,7 @@ fn tensor(voxel: [usize; 3]) -> Tensor {
     let step = |a: usize, by: isize| {
         let mut p = voxel.map(|c| c as isize + 1);
         p[a] += by;
-        // A voxel further on each side, so that the differences are central at the rim too.
+        // One more voxel on each side, so that the differences are central at the border, too.
         let p = [0, 1, 2].map(|a| (p[a] - 1) as f64 - (SHAPE[a] as f64 - 1.0) / 2.0);
         wavy(DVec3::from_array(p) / DVec3::from_array(SHAPE.map(|n| (n / 2) as f64)))
     };

@@ -1,4 +1,4 @@
-//! The head: which tissue and which fibres are at a world point.
+//! The head: tissue and fibres at a world point.
 
 use super::bundles::Bundle;
 use super::cortex::Cortex;
@@ -13,25 +13,25 @@ use crate::data::random::Random;
 use crate::data::tensor_field::dyad;
 use glam::DVec3;
 
-/// Bundles push sulci away up to this far from their surface, so that a gyrus stays around them.
+/// Bundles displace sulci up to this distance from their surface, so that a gyrus surrounds them.
 const PUSH_MM: f64 = 4.0;
-/// Fluid between a bundle and the skull, mm.
+/// Thickness of fluid between a bundle and the skull, mm.
 const ROOM_MM: f64 = 1.8;
-/// Bundles lead the fibres around them up to this far from their surface.
+/// Bundles align the surrounding fibres up to this distance from their surface.
 const LEAD_MM: f64 = 12.0;
-/// Width over which a bundle gives way to what is around it, beside the sample's own.
+/// Width over which a bundle blends into its surroundings, in addition to the sample's own width.
 const SOFT_MM: f64 = 1.6;
-/// Wavelength of the irregularity of the white matter.
+/// Wavelength of irregularities of the white matter.
 const TEXTURE_MM: f64 = 17.0;
 /// Thickness of the cerebellar cortex between folia.
 const FOLIUM_MM: f64 = 1.3;
 
-/// A made-up head. The anatomy is drawn once, in a space with the anterior commissure near the
-/// origin; a seed gives it its size, the width of its ventricles and its own folds.
+/// A synthetic head. The anatomy is defined once, in a space with the anterior commissure near the origin; a seed
+/// determines its size, the width of its ventricles and its own folds.
 #[derive(Clone, Debug)]
 pub struct Head {
     pub seed: u64,
-    /// World mm per mm of the drawn head, along each axis.
+    /// World mm per mm of the reference head, along each axis.
     scale: DVec3,
     cortex: Cortex,
     deep: Deep,
@@ -47,7 +47,7 @@ pub struct Head {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Strand {
     pub bundle: usize,
-    /// Share of the white matter, `0..=1`.
+    /// Fraction of the white matter, `0..=1`.
     pub share: f64,
     pub direction: DVec3,
 }
@@ -56,10 +56,10 @@ pub(super) struct Strand {
 #[derive(Clone, Debug, Default)]
 pub(super) struct Fibres {
     pub strands: Vec<Strand>,
-    /// White matter that no bundle claims, as a share of the white matter.
+    /// White matter outside all bundles, as a fraction of the white matter.
     pub rest: f64,
-    /// Its directions as xx xy xz yy yz zz of a sum of dyads, of trace 1 where they are firm; what
-    /// is missing to 1 has no direction.
+    /// Its directions as xx xy xz yy yz zz of a sum of dyads, with trace 1 if they are well defined; the remainder to
+    /// 1 has no direction.
     pub rest_dyad: [f64; 6],
 }
 
@@ -95,13 +95,13 @@ impl Head {
         &self.bundles
     }
 
-    /// The bundle of this name, as in `Corticospinal tract left`.
+    /// The bundle with this name, such as `Corticospinal tract left`.
     pub fn bundle(&self, name: &str) -> Option<&Bundle> {
         self.bundles.iter().find(|b| b.name == name)
     }
 
-    /// Largest angle (radians) between the fibres of two bundles that both hold a point; 0 where
-    /// there are fewer. Beyond about half a radian a single tensor misses one of them.
+    /// Largest angle (radians) between the fibres of two bundles that both contain a point; 0 if there are fewer than
+    /// two. Beyond about half a radian a single tensor misses one of them.
     pub fn crossing_rad(&self, world: DVec3) -> f64 {
         let mut inside: Vec<DVec3> = Vec::new();
         let mut most = 0f64;
@@ -116,19 +116,19 @@ impl Head {
         most
     }
 
-    /// World position of a point of the drawn head.
+    /// World position of a point of the reference head.
     pub fn world(&self, drawn: DVec3) -> DVec3 {
         drawn * self.scale
     }
 
-    /// Shares of the tissues in a cube of `width_mm` around a world point.
+    /// Fractions of the tissues in a cube of `width_mm` around a world point.
     pub fn tissues(&self, world: DVec3, width_mm: f64) -> Fractions {
         self.voxel(world, [DVec3::X, DVec3::Y, DVec3::Z].map(|e| e * width_mm))
             .0
     }
 
-    /// True fibres: for each bundle `per_bundle` of them, evenly over its cross-section, as a
-    /// tractogram with the bundle's label per streamline.
+    /// True fibres: `per_bundle` of each bundle, distributed evenly over its cross-section, as a tractogram with the
+    /// bundle's label per streamline.
     pub fn true_fibres(&self, per_bundle: usize) -> Tractogram {
         const STEP_MM: f64 = 1.0;
         let golden = std::f64::consts::PI * (3.0 - 5f64.sqrt());
@@ -136,7 +136,7 @@ impl Head {
         for bundle in &self.bundles {
             let count = (bundle.length_mm() / STEP_MM).ceil() as usize + 1;
             for i in 0..per_bundle {
-                // Sunflower: equal areas, the first in the middle.
+                // Sunflower pattern: equal areas, the first point in the middle.
                 let radius = (i as f64 / per_bundle as f64).sqrt();
                 let turn = golden * i as f64;
                 let fibre = bundle.fibre(radius * turn.cos(), radius * turn.sin(), count);
@@ -148,16 +148,16 @@ impl Head {
         Tractogram::new(points, offsets).with_per_streamline("bundle", labels)
     }
 
-    /// Shares of the tissues in a voxel with these edges: from four parts where a surface of the
-    /// brain runs through it, else from one; and how far (mm) these shares stay the same.
+    /// Fractions of the tissues in a voxel with these edges: from four samples if a surface of the brain crosses it,
+    /// otherwise from one; and the distance (mm) over which they are constant.
     pub(super) fn voxel(&self, centre: DVec3, edges: [DVec3; 3]) -> (Fractions, f64) {
         let width = edges.iter().map(|e| e.length()).sum::<f64>() / 3.0;
         let half_diagonal = 0.5 * edges.iter().map(|e| e.length_squared()).sum::<f64>().sqrt();
         let (whole, clear_mm) = self.sample(centre, width);
-        if clear_mm > half_diagonal || whole.brain() + whole.of(Tissue::Csf) == 0.0 {
+        if clear_mm > half_diagonal || whole.brain() + whole.fraction(Tissue::Csf) == 0.0 {
             return (whole, clear_mm - half_diagonal);
         }
-        // The corners of a tetrahedron, half way out.
+        // The corners of a tetrahedron, half way to the voxel's faces.
         let mut sum = Fractions::default();
         for [x, y, z] in [
             [1.0, 1.0, 1.0],
@@ -171,8 +171,8 @@ impl Head {
         (sum, 0.0)
     }
 
-    /// Shares of the tissues in a sample of `width` mm around a world point, from the distances to
-    /// the surfaces, and the distance to the nearest of these, mm.
+    /// Fractions of the tissues in a sample of `width` mm around a world point, from the distances to the surfaces,
+    /// and the distance to the nearest surface, mm.
     pub(super) fn sample(&self, world: DVec3, width: f64) -> (Fractions, f64) {
         let p = world / self.scale;
         let mut layers = Layers::new(width);
@@ -184,7 +184,7 @@ impl Head {
         let [cerebrum, cerebellum, stem] = self.envelopes(p);
         let cavity = cavity(cerebrum, cerebellum, stem, p);
         let bundle_mm = self.close.distance(&self.bundles, world);
-        // Where the skull's seams come near a bundle they leave room for it.
+        // Where the skull's seams come near a bundle, they leave room for it.
         let skull_mm = if bundle_mm < PUSH_MM {
             cavity.distance.min(bundle_mm - ROOM_MM)
         } else {
@@ -192,37 +192,37 @@ impl Head {
         };
         if skull_mm > 0.5 * width {
             let skin = self.shell.skin(p, cavity);
-            self.shell.lay(&mut layers, p, cavity, skin);
+            self.shell.add_tissues(&mut layers, p, cavity, skin);
             let clear_mm = layers.clear_mm.min(skull_mm).min(bundle_mm);
             return (layers.fractions, clear_mm);
         }
-        layers.lay(Tissue::Skull, -skull_mm);
+        layers.add_tissue(Tissue::Skull, -skull_mm);
         let core = if cerebellum.distance < 0.0 && stem.distance > 0.0 {
             Tissue::CerebellarWhite
         } else {
             Tissue::White
         };
-        layers.lay(core, bundle_mm);
-        self.deep.lay(&mut layers, p);
-        layers.lay(Tissue::BrainStem, stem.distance);
+        layers.add_tissue(core, bundle_mm);
+        self.deep.add_tissues(&mut layers, p);
+        layers.add_tissue(Tissue::BrainStem, stem.distance);
         if let Some(fold) = self.cortex.at(p, cerebrum) {
             let margin = 0.3 + 2.5 * ramp(8.0, 15.0, p.x.abs());
             let wall = fold.wall_mm.max(margin - bundle_mm);
             let wall = wall.max(1.5 - stem.distance);
-            layers.lay(Tissue::White, fold.ribbon_mm - wall);
-            layers.lay(Tissue::Grey, -wall);
+            layers.add_tissue(Tissue::White, fold.ribbon_mm - wall);
+            layers.add_tissue(Tissue::Grey, -wall);
         }
         if cerebellum.distance < width {
             let wall = self.cerebellum.wall_mm(p, cerebellum);
             let wall = wall.max(FOLIUM_MM - bundle_mm);
-            layers.lay(Tissue::CerebellarWhite, FOLIUM_MM - wall);
-            layers.lay(Tissue::CerebellarGrey, -wall);
+            layers.add_tissue(Tissue::CerebellarWhite, FOLIUM_MM - wall);
+            layers.add_tissue(Tissue::CerebellarGrey, -wall);
         }
         layers.fill(Tissue::Csf);
         (layers.fractions, layers.clear_mm)
     }
 
-    /// Cerebrum, cerebellum and brain stem; the latter two are exact where they matter.
+    /// Cerebrum, cerebellum and brain stem; the latter two are exact where needed.
     fn envelopes(&self, p: DVec3) -> [Surface; 3] {
         let cerebrum = self.cortex.envelope(p);
         let reach = cerebrum.distance.max(0.0) + SKULL_SEAM_MM + 4.0;
@@ -262,14 +262,14 @@ impl Head {
         fibres
     }
 
-    /// Directions of the white matter between the bundles: beside these, and further out of the
-    /// capsule like a crown, into the gyri, around the floors of sulci, along the temporal lobe
-    /// and the brain stem.
+    /// Directions of the white matter between the bundles: parallel to nearby bundles, and farther away radiating
+    /// from the capsule like a crown, into the gyri, around the floors of sulci, along the temporal lobe and the
+    /// brain stem.
     fn rest_dyad(&self, p: DVec3, mut led: Directions) -> [f64; 6] {
         let side = p.x.signum();
         let [cerebrum, cerebellum, stem] = self.envelopes(p);
         let (value, gradient) = self.texture.at(p);
-        // Neighbouring fibres agree only roughly.
+        // Neighbouring fibres are only roughly parallel.
         let stray = 0.30 * gradient * (TEXTURE_MM / std::f64::consts::TAU);
         let firm = 0.95 + 0.2 * value;
         let mut go = |weight: f64, v: DVec3| led.add(weight, v.normalize_or_zero() + stray);
@@ -292,7 +292,7 @@ impl Head {
     }
 }
 
-/// A weighted sum of directions without sign.
+/// A weighted sum of unsigned directions.
 #[derive(Default)]
 struct Directions {
     weight: f64,
@@ -310,10 +310,10 @@ impl Directions {
     }
 }
 
-/// A cheap test for air: how far (mm, at least) a point of the drawn head is from anything else;
-/// 0 where it may be in the head.
+/// A cheap test for air: a lower bound on the distance (mm) of a point of the reference head from anything else; 0 if
+/// it may be in the head.
 fn certain_air(p: DVec3) -> f64 {
-    // The envelope of the brain with room for skull and scalp, of the same shape.
+    // The envelope of the brain, enlarged for skull and scalp, with the same shape.
     let size = (p - DVec3::new(0.0, -16.5, 9.0)).abs() / DVec3::new(88.0, 108.0, 88.0);
     let power = size.x * size.x * size.x.sqrt()
         + size.y * size.y * size.y.sqrt()

@@ -1,4 +1,4 @@
-//! Anatomical pictures of the head with their truth: T1-like, T1-like with a tumour, labels, masks.
+//! Anatomical images of the head with ground truth: T1-weighted, T1-weighted with a tumour, labels, masks.
 
 use super::head::Head;
 use super::implicit::{bump, ramp};
@@ -30,27 +30,27 @@ pub fn t1_intensity(tissue: Tissue) -> f32 {
     }
 }
 
-/// A picture and what is truly there.
+/// An image with its ground truth.
 #[derive(Clone, Debug)]
 pub struct Picture {
     pub image: Volume,
-    /// Per voxel the number of its main [`Tissue`].
+    /// Number of the main [`Tissue`] of each voxel.
     pub tissue: Volume,
-    /// Brain with its ventricles, without the fluid around it and in its sulci.
+    /// Brain including its ventricles, without the surrounding fluid and that in its sulci.
     pub brain: Mask,
 }
 
-/// A T1-like picture with a tumour in the right hemisphere and its truth.
+/// A T1-weighted image with a tumour in the right hemisphere, and its ground truth.
 #[derive(Clone, Debug)]
 pub struct TumourPicture {
     pub picture: Picture,
-    /// Dead middle: dark.
+    /// Necrotic core: dark.
     pub core: Mask,
     /// Enhancing rim: bright.
     pub rim: Mask,
-    /// Swollen white matter around it: grey.
+    /// Oedematous white matter around it: grey.
     pub oedema: Mask,
-    /// Middle of the core, world mm.
+    /// Centre of the core, world mm.
     pub centre: DVec3,
 }
 
@@ -59,30 +59,29 @@ pub struct TumourPicture {
 pub struct Labels {
     /// Number of the main [`Tissue`].
     pub tissue: Volume,
-    /// Label of the bundle with the largest share, 0 where there is none.
+    /// Label of the bundle with the largest fraction, 0 if there is none.
     pub bundle: Volume,
     /// Names of the values of `tissue` and of `bundle`.
     pub tissue_names: Vec<(u16, String)>,
     pub bundle_names: Vec<(u16, String)>,
 }
 
-/// Noise and shading of an anatomical picture.
+/// Noise and shading of an anatomical image.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct PictureOptions {
-    /// White matter over σ of the noise; `None` for none.
+    /// Ratio of the white matter signal to σ of the noise; `None` for no noise.
     pub snr: Option<f64>,
     /// Largest relative change of brightness by the receive coil.
     pub shading: f64,
     pub noise_seed: u64,
 }
 
-/// 1 mm voxels turned by about 15° about an axis that is none of the head's: a grid that shares
-/// nothing with a scan's.
+/// 1 mm voxels rotated by about 15° about an oblique axis: a grid with no axis parallel to those of a scan.
 pub fn oblique_grid() -> Option<Arc<Grid>> {
     let turn = DQuat::from_axis_angle(DVec3::new(0.8, 0.3, 0.52).normalize(), 15f64.to_radians());
     let shape = [176usize, 220, 176];
     let middle = (DVec3::from_array(shape.map(|n| n as f64)) - 1.0) * 0.5;
-    // Stored left to right reversed and from above, as scanners do.
+    // Stored with left and right reversed and from above, as in scanners.
     let axes = DMat3::from_quat(turn) * DMat3::from_diagonal(DVec3::new(-1.0, 1.0, 1.0));
     let centre = DVec3::new(0.0, -12.0, 12.0);
     let affine = DAffine3::from_mat3_translation(axes, centre - axes * middle);
@@ -94,7 +93,7 @@ struct Tumour {
     bumps: Waves<10>,
 }
 
-/// Radius of the core and of the rim's outside, mm.
+/// Radius of the core, and outer radius of the rim, mm.
 const CORE_MM: f64 = 10.0;
 const RIM_MM: f64 = 14.5;
 const OEDEMA_MM: f64 = 26.0;
@@ -114,34 +113,34 @@ impl Tumour {
         }
     }
 
-    /// Distance from the middle, as if the tumour were a ball.
+    /// Distance from the centre, as if the tumour were a ball.
     fn radius(&self, x: DVec3) -> f64 {
         let away = x - self.centre;
         (away / DVec3::new(0.95, 1.15, 0.95)).length() + 1.6 * self.bumps.value(x)
     }
 
-    /// Where the tissue at x was before the tumour pushed it aside (same volume outside it).
+    /// The position of the tissue at x before the tumour displaced it (with constant volume outside the tumour).
     fn before(&self, x: DVec3) -> DVec3 {
         let away = x - self.centre;
         let radius = away.length().max(1e-6);
-        // Half of the tumour's volume is pushed out; it fades so that far tissue stays.
+        // Half of the tumour's volume displaces tissue; the displacement fades so that distant tissue stays.
         let pushed = 0.5 * RIM_MM.powi(3) * (-(radius / 45.0).powi(2)).exp();
         let old = (radius.powi(3) - pushed).max(0.02 * radius.powi(3)).cbrt();
         self.centre + away * (old / radius)
     }
 }
 
-/// T1-like intensity of a voxel at a distance from a tumour's middle (mm, as if it were a ball), and
-/// its part of the lesion: 0 none, 1 core, 2 rim, 3 oedema.
+/// T1-weighted intensity of a voxel at a distance from a tumour's centre (mm, as if it were a ball), and its part of
+/// the lesion: 0 none, 1 core, 2 rim, 3 oedema.
 fn shade(fractions: &Fractions, radius: f64) -> (f32, u8) {
     let plain: f32 = Tissue::ALL
         .iter()
-        .map(|&t| fractions.of(t) * t1_intensity(t))
+        .map(|&t| fractions.fraction(t) * t1_intensity(t))
         .sum();
     if radius > OEDEMA_MM + 3.0 {
         return (plain, 0);
     }
-    // Oedema follows white matter, in fingers; the blend widths are in mm.
+    // Oedema spreads along white matter, in fingers; the blend widths are in mm.
     let white = f64::from(fractions.white());
     let swollen = white * ramp(OEDEMA_MM + 3.0, OEDEMA_MM - 7.0, radius);
     let blend = |a: f64, b: f64, t: f64| a + (b - a) * t;
@@ -164,7 +163,7 @@ fn shade(fractions: &Fractions, radius: f64) -> (f32, u8) {
 }
 
 impl Head {
-    /// A T1-like picture on a grid.
+    /// A T1-weighted image on a grid.
     pub fn t1(
         &self,
         grid: &Arc<Grid>,
@@ -174,7 +173,7 @@ impl Head {
         self.picture(grid, options, None, control).map(|p| p.0)
     }
 
-    /// A T1-like picture with contrast agent and a tumour that pushes its surroundings aside.
+    /// A contrast-enhanced T1-weighted image with a tumour that displaces its surroundings.
     pub fn tumour_t1(
         &self,
         grid: &Arc<Grid>,
@@ -298,7 +297,7 @@ impl Head {
         })
     }
 
-    /// Voxels that are at least half brain (ventricles included).
+    /// Voxels that are at least half brain (including ventricles).
     pub fn brain_mask(&self, grid: &Arc<Grid>, control: &Control) -> Result<Mask, Cancelled> {
         let slice = grid.shape[0] * grid.shape[1];
         let m = grid.world_from_voxel.matrix3;

@@ -1,5 +1,5 @@
-//! Implicit solids: signed distance (mm, negative inside) and unit outward normal, and how to join
-//! them. Distances are first-order: exact on the surface, good to a few per cent near it.
+//! Implicit solids: signed distance (mm, negative inside) and unit outward normal, and operations that join them.
+//! Distances are first-order: exact on the surface, accurate to a few per cent near it.
 
 use glam::DVec3;
 
@@ -7,7 +7,7 @@ use glam::DVec3;
 pub struct Surface {
     /// mm, negative inside.
     pub distance: f64,
-    /// Gradient of the distance; about a unit vector.
+    /// Gradient of the distance; approximately a unit vector.
     pub normal: DVec3,
 }
 
@@ -16,13 +16,13 @@ impl Surface {
         Self { distance, normal }
     }
 
-    /// Grown by `by` mm.
+    /// Enlarged by `by` mm.
     pub fn grown(self, by: f64) -> Self {
         Self::new(self.distance - by, self.normal)
     }
 
-    /// Union whose seam is rounded over about `k` mm: the polynomial smooth minimum (Quilez 2013).
-    /// Its gradient is the mix of the gradients with the same weight.
+    /// Union with a seam rounded over about `k` mm: the polynomial smooth minimum (Quilez 2013). Its gradient is the
+    /// mean of the gradients with the same weights.
     pub fn union(self, other: Self, k: f64) -> Self {
         let h = (0.5 + 0.5 * (other.distance - self.distance) / k).clamp(0.0, 1.0);
         Self {
@@ -40,7 +40,7 @@ impl Surface {
         self.flipped().union(other.flipped(), k).flipped()
     }
 
-    /// What is left after cutting `other` away.
+    /// The difference: this solid without `other`.
     pub fn without(self, other: Self, k: f64) -> Self {
         self.intersection(other.flipped(), k)
     }
@@ -54,7 +54,7 @@ pub fn ellipsoid(p: DVec3, centre: DVec3, radii: DVec3) -> Surface {
     Surface::new((rho - 1.0) / slope, gradient / slope)
 }
 
-/// An ellipsoid turned about the vertical axis by `turn` radians (front end towards −x if positive).
+/// An ellipsoid rotated about the vertical axis by `turn` radians (front end towards −x if positive).
 pub fn turned_ellipsoid(p: DVec3, centre: DVec3, radii: DVec3, turn: f64) -> Surface {
     let (sin, cos) = turn.sin_cos();
     let q = p - centre;
@@ -67,7 +67,7 @@ pub fn turned_ellipsoid(p: DVec3, centre: DVec3, radii: DVec3, turn: f64) -> Sur
     )
 }
 
-/// Balls along a line with a radius that changes evenly from `ra` to `rb`.
+/// Union of balls along a line with a radius that changes linearly from `ra` to `rb`.
 pub fn cone(p: DVec3, a: DVec3, ra: f64, b: DVec3, rb: f64) -> Surface {
     let ab = b - a;
     let t = ((p - a).dot(ab) / ab.length_squared()).clamp(0.0, 1.0);
@@ -76,7 +76,7 @@ pub fn cone(p: DVec3, a: DVec3, ra: f64, b: DVec3, rb: f64) -> Surface {
     Surface::new(length - (ra + t * (rb - ra)), away / length)
 }
 
-/// Smooth union of cones through points, with a box around it.
+/// Smooth union of cones through points, with a bounding box.
 #[derive(Clone, Debug)]
 pub struct Chain {
     points: Vec<(DVec3, f64)>,
@@ -116,12 +116,12 @@ impl Chain {
         (1..self.points.len() - 1).fold(one(0), |joined, i| joined.union(one(i), self.k))
     }
 
-    /// No point of the chain is nearer than this, mm.
+    /// A lower bound on the distance from the chain, mm.
     fn at_least(&self, p: DVec3) -> f64 {
         outside_box(p, self.low, self.high)
     }
 
-    /// Signed distance, exact where it is below `reach` mm; else a lower bound above `reach`.
+    /// Signed distance, exact up to `reach` mm; otherwise a lower bound above `reach`.
     pub fn distance(&self, p: DVec3, reach: f64) -> f64 {
         let bound = self.at_least(p);
         if bound > reach {
@@ -131,7 +131,7 @@ impl Chain {
         }
     }
 
-    /// Smooth union with another surface; costs little where the chain is far behind it.
+    /// Smooth union with another surface; cheap if the chain is far behind it.
     pub fn joined(&self, p: DVec3, other: Surface, k: f64) -> Surface {
         if self.at_least(p) > other.distance + k {
             other
@@ -146,12 +146,12 @@ pub fn outside_box(p: DVec3, low: DVec3, high: DVec3) -> f64 {
     (low - p).max(p - high).max(DVec3::ZERO).length()
 }
 
-/// √(x² + y²); faster than the library's, which guards against overflow.
+/// √(x² + y²); faster than the library's function, which guards against overflow.
 pub fn hypot(x: f64, y: f64) -> f64 {
     (x * x + y * y).sqrt()
 }
 
-/// 0 below `low`, 1 above `high`, smooth between.
+/// 0 below `low`, 1 above `high`, smooth in between.
 pub fn ramp(low: f64, high: f64, x: f64) -> f64 {
     let t = ((x - low) / (high - low)).clamp(0.0, 1.0);
     t * t * (3.0 - 2.0 * t)
@@ -179,7 +179,7 @@ pub fn profile(points: &[(f64, f64)], x: f64) -> (f64, f64) {
     (points[last].1, 0.0)
 }
 
-/// How much of a sample of width `footprint` mm lies inside a surface at signed distance `d`.
+/// Fraction of a sample of width `footprint` mm inside a surface at signed distance `d`.
 pub fn cover(d: f64, footprint: f64) -> f64 {
     (0.5 - d / footprint).clamp(0.0, 1.0)
 }

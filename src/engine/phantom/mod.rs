@@ -1,11 +1,10 @@
-//! Made-up heads with known answers, for the demo, the tests and the benchmarks.
+//! Synthetic heads with known ground truth, for the demo, the tests and the benchmarks.
 //!
-//! [`Head::new`] makes a head from a seed: folded cortex, white matter, ventricles, deep grey
-//! matter, cerebellum, brain stem, skull and face as implicit surfaces, and fibre bundles
-//! ([`Bundle`]) as curves in closed form. It can be scanned ([`Head::diffusion_scan`]) and pictured
-//! ([`Head::t1`], [`Head::tumour_t1`]), and it knows the truth ([`Head::labels`],
-//! [`Head::brain_mask`], [`Head::true_fibres`]). [`fields`] holds analytic fields whose streamlines
-//! and geodesics are known exactly.
+//! [`Head::new`] generates a head from a seed: folded cortex, white matter, ventricles, deep grey matter, cerebellum,
+//! brain stem, skull and face as implicit surfaces, and fibre bundles ([`Bundle`]) as curves in closed form. It can
+//! be scanned ([`Head::diffusion_scan`]) and imaged ([`Head::t1`], [`Head::tumour_t1`]), and it provides the ground
+//! truth ([`Head::labels`], [`Head::brain_mask`], [`Head::true_fibres`]). [`fields`] contains analytic fields whose
+//! streamlines and geodesics are known exactly.
 //!
 //! World space is RAS mm with the anterior commissure near the origin.
 

@@ -1,8 +1,7 @@
 //! A diffusion scan of the head.
 //!
-//! Signal of a voxel: S(b, g) = Σᵢ fᵢ S₀ᵢ exp(−b gᵀ Dᵢ g) over the tissues and, within white
-//! matter, over the bundles and what lies between them; then Rician noise |S + n₁ + i n₂| with
-//! n ~ N(0, σ²) (Gudbjartsson and Patz 1995).
+//! Signal of a voxel: S(b, g) = Σᵢ fᵢ S₀ᵢ exp(−b gᵀ Dᵢ g) over the tissues and, within white matter, over the bundles
+//! and the fibres between them; then Rician noise |S + n₁ + i n₂| with n ~ N(0, σ²) (Gudbjartsson and Patz 1995).
 
 use super::directions::half_sphere;
 use super::head::Head;
@@ -17,7 +16,7 @@ use std::sync::Arc;
 
 /// Diffusivity along and across the fibres of a bundle, mm²/s.
 pub const BUNDLE_MM2_PER_S: [f64; 2] = [1.7e-3, 0.3e-3];
-/// The same where no bundle runs and all fibres agree: less, since small fibres mingle there.
+/// The same outside bundles where all fibres are parallel: less, because small fibres intermingle there.
 pub const REST_MM2_PER_S: [f64; 2] = [1.35e-3, 0.45e-3];
 /// Signal of white matter at b = 0; the SNR of a scan is relative to it.
 pub const WHITE_SIGNAL: f64 = 1000.0;
@@ -51,9 +50,9 @@ pub struct ScanOptions {
     /// Volumes without weighting, which come first.
     pub b0_count: usize,
     pub shells: Vec<Shell>,
-    /// White matter's b = 0 signal over σ; `None` for no noise.
+    /// Ratio of white matter's b = 0 signal to σ; `None` for no noise.
     pub snr: Option<f64>,
-    /// Seeds the noise.
+    /// Random seed of the noise.
     pub noise_seed: u64,
 }
 
@@ -79,8 +78,8 @@ pub struct Compartment {
     pub tensor: [f64; 6],
 }
 
-/// across · I + (along − across) · dyad; what the dyad's trace lacks to 1 is spread evenly, so that
-/// the mean diffusivity stays.
+/// across · I + (along − across) · dyad; the remainder of the dyad's trace to 1 is distributed evenly, so that the
+/// mean diffusivity is preserved.
 fn tensor([along, across]: [f64; 2], dyad: &[f64; 6]) -> [f64; 6] {
     let missing = 1.0 - dyad[0] - dyad[3] - dyad[5];
     let even = across + (along - across) * missing / 3.0;
@@ -92,7 +91,7 @@ fn tensor([along, across]: [f64; 2], dyad: &[f64; 6]) -> [f64; 6] {
 }
 
 impl Head {
-    /// What a voxel with these edges (mm) around a world point gives to a diffusion scan.
+    /// The compartments of a voxel with these edges (mm) around a world point.
     pub fn compartments(&self, world: DVec3, edges: [DVec3; 3]) -> Vec<Compartment> {
         let mut out = Vec::new();
         self.compartments_into(world, edges, &mut out);
@@ -104,7 +103,7 @@ impl Head {
         let (fractions, _) = self.voxel(world, edges);
         for tissue in Tissue::ALL {
             let (strength, d) = signal(tissue);
-            let share = f64::from(fractions.of(tissue));
+            let share = f64::from(fractions.fraction(tissue));
             if share > 0.0 && !tissue.is_white() {
                 out.push(Compartment {
                     signal: strength * share,
@@ -116,8 +115,8 @@ impl Head {
         self.fibre_compartments(world, width, f64::from(fractions.white()), out);
     }
 
-    /// Adds the compartments of a share `white` of white matter. Directions change slowly: those
-    /// at the voxel's centre serve for all of it.
+    /// Adds the compartments of a fraction `white` of white matter. Directions vary slowly: those at the voxel's
+    /// centre are used for all of it.
     fn fibre_compartments(&self, world: DVec3, width: f64, white: f64, out: &mut Vec<Compartment>) {
         if white == 0.0 {
             return;
@@ -135,8 +134,8 @@ impl Head {
         }
     }
 
-    /// The scan, frame slowest: the b = 0 volumes, then shell by shell. Noise is counted by voxel
-    /// and volume, so the bytes do not depend on the number of threads.
+    /// The scan, frame slowest: the b = 0 volumes, then shell by shell. Noise is indexed by voxel and volume, so the
+    /// bytes do not depend on the number of threads.
     pub fn diffusion_scan(
         &self,
         options: &ScanOptions,
@@ -162,7 +161,7 @@ impl Head {
         let weights: Vec<[f64; 6]> = (0..frames)
             .map(|f| weights(gradients.b_s_per_mm2[f], gradients.directions[f]))
             .collect();
-        // What a full voxel of each tissue without fibres gives in each frame.
+        // Signal in each frame of a full voxel of each tissue without fibres.
         let plain: Vec<[f32; Tissue::COUNT]> = gradients
             .b_s_per_mm2
             .iter()
@@ -204,7 +203,7 @@ impl Head {
                         let fractions = &row.fractions[x];
                         let i = y * nx + x;
                         inside[i] = u8::from(fractions.brain() >= 0.5);
-                        if fractions.of(Tissue::Air) == 1.0 {
+                        if fractions.fraction(Tissue::Air) == 1.0 {
                             continue;
                         }
                         fibres.clear();
@@ -230,15 +229,15 @@ impl Head {
     }
 }
 
-/// The tissues of one row of voxels, found by leaps where nothing changes.
+/// The tissues of one row of voxels, computed with large steps where they are constant.
 #[derive(Default)]
 pub(super) struct Row {
     pub fractions: Vec<Fractions>,
 }
 
 impl Row {
-    /// `look(x)` gives the shares of a voxel and how far they stay the same, mm, by a first-order
-    /// guess; half of it is trusted.
+    /// `look(x)` returns the fractions of a voxel and the distance over which they are constant, mm, by a first-order
+    /// estimate; half of it is used.
     pub fn fill(&mut self, count: usize, step_mm: f64, look: impl Fn(usize) -> (Fractions, f64)) {
         self.fractions.clear();
         while self.fractions.len() < count {
@@ -250,14 +249,13 @@ impl Row {
     }
 }
 
-/// b g gᵀ as xx xy xz yy yz zz with the off-diagonal terms doubled, so that b gᵀ D g is a product
-/// of six.
+/// b g gᵀ as xx xy xz yy yz zz with the off-diagonal terms doubled, so that b gᵀ D g is a product of six-vectors.
 fn weights(b_s_per_mm2: f64, direction: DVec3) -> [f64; 6] {
     let [xx, xy, xz, yy, yz, zz] = dyad(direction);
     [xx, 2.0 * xy, 2.0 * xz, yy, 2.0 * yz, zz].map(|d| b_s_per_mm2 * d)
 }
 
-/// Noise-free signal for such weights.
+/// Noise-free signal for these weights.
 fn attenuated(compartments: &[Compartment], weights: &[f64; 6]) -> f64 {
     compartments
         .iter()
@@ -268,7 +266,7 @@ fn attenuated(compartments: &[Compartment], weights: &[f64; 6]) -> f64 {
         .sum()
 }
 
-/// Noise-free signal of compartments at one weighting.
+/// Noise-free signal of compartments with one weighting.
 pub fn noise_free(compartments: &[Compartment], b_s_per_mm2: f64, direction: DVec3) -> f64 {
     attenuated(compartments, &weights(b_s_per_mm2, direction))
 }

@@ -1,4 +1,4 @@
-//! What surrounds the brain: skull, scalp, eyes, sinuses, face and neck.
+//! Structures around the brain: skull, scalp, eyes, sinuses, face and neck.
 
 use super::implicit::{Chain, Surface, cone, ellipsoid, ramp};
 use super::tissue::{Layers, Tissue};
@@ -63,10 +63,10 @@ impl Shell {
         self.nose.joined(side, soft, 9.0)
     }
 
-    /// Everything outside the cavity.
-    pub fn lay(&self, layers: &mut Layers, p: DVec3, cavity: Surface, skin: Surface) {
+    /// Adds everything outside the cavity.
+    pub fn add_tissues(&self, layers: &mut Layers, p: DVec3, cavity: Surface, skin: Surface) {
         let side = v(p.x.abs(), p.y, p.z);
-        layers.lay(Tissue::Air, -skin.distance);
+        layers.add_tissue(Tissue::Air, -skin.distance);
         if layers.full() {
             return;
         }
@@ -75,19 +75,19 @@ impl Shell {
             let eye = ellipsoid(side, v(32.0, 66.0, -33.0), v(12.0, 12.0, 12.0));
             let lens = ellipsoid(side, v(32.0, 75.0, -33.0), v(4.5, 2.2, 4.5));
             let nerve = cone(side, v(30.0, 56.0, -33.0), 2.0, v(12.0, 22.0, -26.0), 2.0);
-            layers.lay(Tissue::Muscle, lens.distance.min(nerve.distance));
-            layers.lay(Tissue::Eye, eye.distance);
-            layers.lay(Tissue::Air, airways(side));
+            layers.add_tissue(Tissue::Muscle, lens.distance.min(nerve.distance));
+            layers.add_tissue(Tissue::Eye, eye.distance);
+            layers.add_tissue(Tissue::Air, airways(side));
         }
         let texture = self.texture.value(p);
         let bone = cavity.distance - SKULL_MM - 0.7 * texture * ramp(30.0, 0.0, p.z);
-        // Marrow between two tables of bone, thicker at the top.
+        // Marrow between the two tables of bone, thicker at the top.
         let middle = (cavity.distance - 0.5 * SKULL_MM).abs() - 1.4 - 0.25 * texture;
-        layers.lay_thin(Tissue::Marrow, middle.max(bone), ramp(-25.0, 15.0, p.z));
-        layers.lay(Tissue::Skull, bone);
+        layers.add_thin_tissue(Tissue::Marrow, middle.max(bone), ramp(-25.0, 15.0, p.z));
+        layers.add_tissue(Tissue::Skull, bone);
         let mut muscles = skin.distance + 5.0 + 3.0 * ramp(-5.0, 20.0, p.z);
         if low {
-            layers.lay(Tissue::Skull, spine(side));
+            layers.add_tissue(Tissue::Skull, spine(side));
             let orbit = cone(side, v(30.0, 64.0, -33.0), 17.0, v(14.0, 30.0, -30.0), 6.0);
             muscles = muscles.max(-orbit.distance);
         }
@@ -96,7 +96,7 @@ impl Shell {
         // Its slope is about 0.5 per mm.
         let steady = 2.0 * (0.6 - texture).max(texture - 1.4);
         layers.clear_mm = layers.clear_mm.min(steady.max(0.0));
-        layers.lay_thin(
+        layers.add_thin_tissue(
             Tissue::Muscle,
             muscles.min(temporalis.max(skin.distance + 2.5)),
             1.0 - fat,

@@ -1,4 +1,4 @@
-//! What the head is made of, and how much of each a sample holds.
+//! Tissues of the head, and their fractions in a sample.
 
 use super::implicit::cover;
 
@@ -72,30 +72,33 @@ impl Tissue {
     }
 }
 
-/// Shares of the tissues in a sample; they sum to 1.
+/// Fractions of the tissues in a sample; they sum to 1.
 #[derive(Clone, Copy, PartialEq, Debug, Default)]
 pub struct Fractions(pub [f32; Tissue::COUNT]);
 
 impl Fractions {
-    pub fn of(&self, tissue: Tissue) -> f32 {
+    pub fn fraction(&self, tissue: Tissue) -> f32 {
         self.0[tissue as usize]
     }
 
     pub fn white(&self) -> f32 {
         let white = Tissue::ALL.into_iter().filter(|tissue| tissue.is_white());
-        white.map(|tissue| self.of(tissue)).sum()
+        white.map(|tissue| self.fraction(tissue)).sum()
     }
 
     pub fn brain(&self) -> f32 {
         self.0[Tissue::Ventricle as usize..].iter().sum()
     }
 
-    /// The tissue with the largest share.
+    /// The tissue with the largest fraction.
     pub fn main(&self) -> Tissue {
-        Tissue::ALL.into_iter().fold(
-            Tissue::Air,
-            |a, b| if self.of(b) > self.of(a) { b } else { a },
-        )
+        Tissue::ALL.into_iter().fold(Tissue::Air, |a, b| {
+            if self.fraction(b) > self.fraction(a) {
+                b
+            } else {
+                a
+            }
+        })
     }
 
     pub(super) fn add(&mut self, other: &Self, weight: f32) {
@@ -105,17 +108,17 @@ impl Fractions {
     }
 }
 
-/// Layers laid over each other, the first on top; each takes its share of what shows through.
+/// Layers on top of each other, the first one uppermost; each takes its share of what the layers above leave.
 pub(super) struct Layers {
     pub fractions: Fractions,
     left: f64,
     width: f64,
-    /// Distance to the nearest surface met, mm: a sample narrower than this is of one tissue.
+    /// Distance to the nearest surface encountered, mm: a narrower sample contains a single tissue.
     pub clear_mm: f64,
 }
 
 impl Layers {
-    /// For samples of `width` mm.
+    /// Layers for samples of `width` mm.
     pub fn new(width: f64) -> Self {
         Self {
             fractions: Fractions::default(),
@@ -125,25 +128,25 @@ impl Layers {
         }
     }
 
-    /// Lays down a tissue bounded by a surface at signed distance `distance` (negative inside).
-    pub fn lay(&mut self, tissue: Tissue, distance: f64) {
-        self.lay_thin(tissue, distance, 1.0);
+    /// Adds a tissue bounded by a surface at signed distance `distance` (negative inside).
+    pub fn add_tissue(&mut self, tissue: Tissue, distance: f64) {
+        self.add_thin_tissue(tissue, distance, 1.0);
     }
 
-    /// The same for a tissue that leaves a share of `1 − strength` to those below.
-    pub fn lay_thin(&mut self, tissue: Tissue, distance: f64, strength: f64) {
+    /// The same for a tissue that leaves a fraction of `1 − strength` to those below.
+    pub fn add_thin_tissue(&mut self, tissue: Tissue, distance: f64, strength: f64) {
         let share = self.left * strength * cover(distance, self.width);
         self.fractions.0[tissue as usize] += share as f32;
         self.left -= share;
         self.clear_mm = self.clear_mm.min(distance.abs());
     }
 
-    /// Whether nothing shows through any more.
+    /// Whether no layer below contributes any more.
     pub fn full(&self) -> bool {
         self.left <= 1e-9
     }
 
-    /// The last layer takes the rest.
+    /// The last layer takes the remainder.
     pub fn fill(&mut self, tissue: Tissue) {
         self.fractions.0[tissue as usize] += self.left as f32;
         self.left = 0.0;

@@ -1,6 +1,6 @@
-//! The bundles of the made-up head: courses after the textbooks (Catani and Thiebaut de Schotten
-//! 2008, "A diffusion tensor imaging tractography atlas"), drawn by hand in the space of an adult
-//! head with the anterior commissure near the origin.
+//! The bundles of the synthetic head: courses after the textbooks (Catani and Thiebaut de Schotten 2008, "A diffusion
+//! tensor imaging tractography atlas"), defined manually in the space of an adult head with the anterior commissure
+//! near the origin.
 
 use super::bundles::{Bundle, Knot, Near};
 use glam::DVec3;
@@ -8,7 +8,7 @@ use glam::DVec3;
 /// Centre x y z (mm, right side) and half widths along and perpendicular to the reference vector.
 type Row = [f64; 5];
 
-/// A bundle of the right side; its twin is the mirror image.
+/// A bundle of the right side; that of the left side is its mirror image.
 struct Paired {
     name: &'static str,
     weight: f64,
@@ -16,7 +16,7 @@ struct Paired {
     rows: &'static [Row],
 }
 
-/// A bundle through the midline, drawn from there to its right end.
+/// A bundle through the midline, defined from there to its right end.
 struct Commissural {
     name: &'static str,
     weight: f64,
@@ -324,7 +324,7 @@ fn knots(rows: &[Row], across: [f64; 3], flip: f64, scale: DVec3) -> Vec<Knot> {
         .collect()
 }
 
-/// All bundles of a head that is `scale` times the drawn one along each axis. Labels count from 1.
+/// All bundles of a head that is `scale` times the reference head along each axis. Labels count from 1.
 pub(super) fn bundles(scale: DVec3) -> Vec<Bundle> {
     let mut all = Vec::new();
     let mut add = |name: String, weight: f64, knots: &[Knot]| {
@@ -338,7 +338,7 @@ pub(super) fn bundles(scale: DVec3) -> Vec<Bundle> {
         }
     }
     for c in COMMISSURAL {
-        // From the left end through the midline to the right end. Rows lie in x ≥ 0, the first at 0.
+        // From the left end through the midline to the right end. Rows lie in x ≥ 0, the first one at 0.
         let mut both = knots(c.rows, c.across, -1.0, scale);
         both.reverse();
         both.pop();
@@ -348,13 +348,13 @@ pub(super) fn bundles(scale: DVec3) -> Vec<Bundle> {
     all
 }
 
-/// Which bundles come near a point: cells of a coarse grid that list them.
+/// The bundles near a point: cells of a coarse grid that list them.
 #[derive(Clone, Debug)]
 pub(super) struct Locator {
     origin: DVec3,
     shape: [usize; 3],
     reach_mm: f64,
-    /// Per cell: bundle and the sample of its centre line nearest to the cell's middle.
+    /// For each cell: bundle, and the sample of its centre line nearest to the cell's centre.
     cells: Vec<Vec<(u16, u16)>>,
 }
 
@@ -379,7 +379,7 @@ impl Locator {
                 .windows(2)
                 .map(|w| w[0].distance(w[1]))
                 .fold(0.0, f64::max);
-            // Farthest that a cell's middle can be from a sample and still hold a point in reach.
+            // Largest distance of a cell's centre from a sample such that the cell may contain a point within reach.
             let far = bundle.widest_mm() + reach_mm + half_diagonal + 0.5 * gap;
             let from = samples.iter().copied().fold(DVec3::INFINITY, DVec3::min) - far;
             let to = samples
@@ -430,7 +430,7 @@ impl Locator {
         }
     }
 
-    /// Signed distance from the surface of the nearest bundle, mm; far away a lower bound.
+    /// Signed distance from the surface of the nearest bundle, mm; a lower bound far away.
     pub fn distance(&self, bundles: &[Bundle], x: DVec3) -> f64 {
         self.cell(x)
             .iter()

@@ -1,17 +1,17 @@
-//! Smooth random fields of one wavelength: what tells one head from the next.
+//! Smooth random fields with one wavelength, which make heads differ.
 
 use crate::data::random::{Random, sine};
 use glam::{DVec3, Vec3};
 
-/// A sum of `N` plane waves with random directions and phases: mean 0, variance 1, and a spectrum
-/// on one sphere, so that the distances between its zeros are all alike (as of cortical folds).
+/// A sum of `N` plane waves with random directions and phases: mean 0, variance 1, and a spectrum on one sphere, so
+/// that the distances between its zeros are similar (as those of cortical folds are).
 #[derive(Clone, Debug)]
 pub struct Waves<const N: usize> {
-    /// Turns per mm.
+    /// Cycles per mm.
     x: [f32; N],
     y: [f32; N],
     z: [f32; N],
-    /// Turns.
+    /// Cycles.
     phase: [f32; N],
 }
 

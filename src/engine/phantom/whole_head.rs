@@ -1,5 +1,5 @@
-//! Whole heads as segmentation meets them: scalp, skull and air around the brain, T1 or T2 weighted, with noise and
-//! bias as BrainWeb states them.
+//! Whole heads for segmentation: scalp, skull and air around the brain, T1 or T2 weighted, with noise and bias as
+//! specified by BrainWeb.
 
 use super::head::Head;
 use super::images::t1_intensity;
@@ -19,7 +19,7 @@ pub enum Weighting {
     T2,
 }
 
-/// The brightest tissue of the brain is 1000.
+/// The brightest tissue of the brain has the intensity 1000.
 fn t2_intensity(tissue: Tissue) -> f32 {
     match tissue {
         Tissue::Air => 0.0,
@@ -44,22 +44,22 @@ impl Weighting {
     }
 }
 
-/// How an image of a whole head was made.
+/// Parameters of an image of a whole head.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Imaging {
     pub weighting: Weighting,
-    /// σ of the noise over the brightest tissue of the brain.
+    /// Ratio of σ of the noise to the brightest tissue of the brain.
     pub noise: f64,
-    /// Least and greatest brightness of a tissue differ by this share of the mean: 0.4 from 0.8 to 1.2.
+    /// Range of the brightness of a tissue, as a share of its mean: 0.4 means from 0.8 to 1.2.
     pub bias: f64,
     pub seed: u64,
 }
 
-/// A head on a grid, of which images are made.
+/// A head on a grid, from which images are made.
 #[derive(Clone, Debug)]
 pub struct WholeHead {
     pub grid: Arc<Grid>,
-    /// Noise-free values of both weightings.
+    /// Noise-free values for both weightings.
     values: [Vec<f32>; 2],
     /// Voxels that are at least half ventricle.
     pub ventricles: Mask,
@@ -86,10 +86,10 @@ impl WholeHead {
                         let i = y * nx + x;
                         let mixed = |w: Weighting| -> f32 {
                             let parts = Tissue::ALL.iter();
-                            parts.map(|t| shares.of(*t) * w.intensity(*t)).sum()
+                            parts.map(|t| shares.fraction(*t) * w.intensity(*t)).sum()
                         };
                         (t1[i], t2[i]) = (mixed(Weighting::T1), mixed(Weighting::T2));
-                        inside[i] = u8::from(shares.of(Tissue::Ventricle) >= 0.5);
+                        inside[i] = u8::from(shares.fraction(Tissue::Ventricle) >= 0.5);
                     }
                 }
                 control.advance(1);
@@ -125,8 +125,8 @@ impl WholeHead {
         Volume::scalar(self.grid.clone(), values)
     }
 
-    /// The ventricle around a point, mm: what is connected to it on its side of the septum, which is thinner than a
-    /// voxel.
+    /// The ventricle around a point, mm: the voxels connected to it on its side of the septum, which is thinner than
+    /// a voxel.
     pub fn ventricle(&self, at: DVec3) -> Mask {
         let grid = &self.grid;
         let adjacent = |voxel: [usize; 3]| {

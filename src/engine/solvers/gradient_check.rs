@@ -1,14 +1,13 @@
-//! Which of the 24 ways to exchange and flip the axes of a gradient table is right.
+//! Finds which of the 24 exchanges and flips of a gradient table's axes is right.
 //!
-//! A table whose axes are exchanged or flipped gives tensors of the right shape that point the wrong
-//! way: voxel by voxel nothing is amiss, but directions no longer continue from one voxel to the next.
-//! So fibres are tracked through the whole brain with each (Jeurissen et al. 2014, Med Image Anal
-//! 18:953) and the lengths are compared, times how well the directions of neighbours along a fibre agree
-//! (Schilling et al. 2019, Magn Reson Imaging 58:82).
+//! A table with exchanged or flipped axes gives tensors of the right shape with the wrong direction: single voxels
+//! look normal, but directions do not continue from one voxel to the next. Fibres are therefore tracked through the
+//! whole brain with each variant (Jeurissen et al. 2014, Med Image Anal 18:953), and their lengths are compared,
+//! times how well the directions of neighbours along a fibre agree (Schilling et al. 2019, Magn Reson Imaging 58:82).
 //!
-//! Signals do not change when vectors are turned, and the fit only knows scalar products with them: the
-//! tensors of the turned table are the turned tensors, QDQᵀ, to rounding. One fit serves all 24. FA does
-//! not change either, so that every one starts from the same seeds.
+//! Signals do not change when vectors are rotated, and the fit uses only scalar products with them: the tensors of
+//! the rotated table are the rotated tensors, QDQᵀ, up to rounding. One fit serves all 24 variants. FA does not
+//! change either, so that all start from the same seeds.
 
 use super::Error;
 use super::curves::{self, Integrator, Interpolation, Match, Seeding};
@@ -23,17 +22,17 @@ use std::sync::Arc;
 
 #[derive(Clone, PartialEq, Debug)]
 pub struct Params {
-    /// Over the whole mask.
+    /// Number of seeds in the whole mask.
     pub seeds: usize,
-    /// Fibres start, and neighbours are compared, where FA is at least this.
+    /// Smallest FA where fibres start and neighbours are compared.
     pub min_fa: f64,
-    /// Largest turn in a step of a voxel's half edge.
+    /// Largest turn per step of half a voxel edge.
     pub max_angle_rad: f64,
     pub random_seed: u64,
 }
 
 impl Params {
-    /// Enough fibres to make the mean length steady to a few percent, in a second or two.
+    /// Enough fibres for a mean length with an error of a few percent, within a second or two.
     pub fn defaults() -> Self {
         Self {
             seeds: 3_000,
@@ -44,11 +43,11 @@ impl Params {
     }
 }
 
-/// One of the 24.
+/// One of the 24 variants.
 #[derive(Clone, Debug)]
 pub struct Candidate {
     pub turn: AxisChange,
-    /// Over all seeds that start.
+    /// Mean over all seeds that start.
     pub mean_length_mm: f64,
     /// Mean |cos| between the directions of a voxel and of its neighbours along it: 0.5 by chance.
     pub coherence: f64,
@@ -56,34 +55,34 @@ pub struct Candidate {
 }
 
 impl Candidate {
-    /// What they are ranked by, mm.
+    /// The score for the ranking, mm.
     pub fn score(&self) -> f64 {
         self.mean_length_mm * self.coherence
     }
 }
 
-/// What the comparison says.
+/// The result of the comparison.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub enum Verdict {
     AsTheyAre,
-    /// Another one is better by this factor of the score.
+    /// Another variant is better by this factor of the score.
     Better(AxisChange, f64),
-    /// The best are too near each other, or there is too little to track.
+    /// The best variants are too close, or there is too little to track.
     Undecided,
 }
 
 #[derive(Clone, Debug)]
 pub struct Output {
-    /// The best first; all 24.
+    /// All 24, best first.
     pub ranked: Arc<[Candidate]>,
-    /// Seeds that start.
+    /// Number of seeds that start.
     pub started: u64,
 }
 
-/// The best must lead the second by this factor of the score to be believed.
+/// The best must lead the second by this factor of the score.
 pub(super) const CLEAR: f64 = 1.05;
-/// Fewer fibres say nothing.
-pub(super) const LEAST_STARTED: u64 = 50;
+/// With fewer fibres the comparison is meaningless.
+pub(super) const MIN_STARTED: u64 = 50;
 
 impl Output {
     pub fn verdict(&self) -> Verdict {
@@ -91,7 +90,7 @@ impl Output {
             return Verdict::Undecided;
         };
         let clear = best.score() > CLEAR * second.score();
-        if self.started < LEAST_STARTED || !clear {
+        if self.started < MIN_STARTED || !clear {
             return Verdict::Undecided;
         }
         if best.turn == AxisChange::NONE {
@@ -102,18 +101,17 @@ impl Output {
         Verdict::Better(best.turn, best.score() / now.max(1e-9))
     }
 
-    /// In one sentence.
+    /// The result as one sentence.
     pub fn sentence(&self) -> String {
         match self.verdict() {
             Verdict::AsTheyAre => {
-                "The gradient directions are right as they are: no exchanged or flipped axis gives longer \
-                 and more coherent fibres"
+                "The gradient axes are correct: no swap or flip gives longer and more coherent fibres"
                     .to_owned()
             }
             Verdict::Better(turn, factor) => format!(
                 "The gradient directions seem wrong: with {} fibres get {factor:.1} times as long and \
                  coherent",
-                turn.words()
+                turn.description()
             ),
             Verdict::Undecided => format!(
                 "The gradient directions cannot be judged: the best two of {} ways are as good as each \
@@ -124,7 +122,7 @@ impl Output {
     }
 }
 
-/// Tracks with all 24 and ranks them.
+/// Tracks with all 24 variants and ranks them.
 pub fn check(
     field: &TensorField,
     params: &Params,
@@ -133,7 +131,7 @@ pub fn check(
 ) -> Result<Output, Error> {
     let turns = AxisChange::all();
     control.begin("Comparing gradient axes", turns.len() as u64);
-    // The threads of the backend's; on the CPU, where 24 short runs cost less than their transfer.
+    // Runs on the backend's CPU threads, where 24 short runs cost less than their transfer to a card.
     let cpu = backend.cpu();
     let mut started = 0;
     let mut ranked = Vec::new();
@@ -150,7 +148,7 @@ pub fn check(
         });
         control.advance(1);
     }
-    // A stable order: of equals the first of the list, in which "as they are" leads.
+    // A stable sort: of equal variants the first in the list wins, which begins with "as they are".
     ranked.sort_by(|a, b| b.score().total_cmp(&a.score()));
     Ok(Output {
         ranked: ranked.into(),
@@ -158,13 +156,13 @@ pub fn check(
     })
 }
 
-/// How far fibres get in a field, and how well it agrees with itself.
+/// How long fibres become in a field, and how coherent it is.
 pub(super) struct FieldQuality {
-    /// Over all seeds that start.
+    /// Mean over all seeds that start.
     pub mean_length_mm: f64,
     pub coherence: f64,
     pub streamlines: Tractogram,
-    /// Seeds that start.
+    /// Number of seeds that start.
     pub started: u64,
 }
 
@@ -225,8 +223,8 @@ fn turned(field: &TensorField, q: DMat3) -> TensorField {
     TensorField::new(field.grid.clone(), tensors)
 }
 
-/// Mean |cos| between the principal directions of a voxel and of the two nearest to where its direction
-/// points, a voxel away, where both have the FA.
+/// Mean |cos| between the principal directions of a voxel and of the two voxels nearest to the points one voxel away
+/// along its direction, if both have at least the FA.
 fn coherence(field: &TensorField, min_fa: f64) -> f64 {
     let grid = &field.grid;
     let directions: Vec<Option<DVec3>> = field
@@ -254,7 +252,7 @@ fn coherence(field: &TensorField, min_fa: f64) -> f64 {
             }
             found
         })
-        // In order of the voxels, so that every number of threads gives the same sum.
+        // In the order of the voxels, so that the sum does not depend on the number of threads.
         .collect::<Vec<(f64, u64)>>()
         .into_iter()
         .fold((0.0, 0), |(s, n), (a, b)| (s + a, n + b));

@@ -1,8 +1,8 @@
-//! The mathematics: pure functions of their arguments, data in, data out.
+//! Numerical methods: pure functions of their arguments.
 //!
-//! Argument order everywhere: data, parameters, where (`&Backend`), how long (`&Control`). The same
-//! inputs, parameters, backend, binary and instruction set give the same bytes at any number of
-//! threads. Parameters have no `Default`: `Params::defaults` gives them, and their table the reasons.
+//! The argument order is: data, parameters, backend (`&Backend`), control (`&Control`). Equal inputs, parameters,
+//! backend, binary and instruction set give equal bytes at any number of threads. Parameters have no `Default`:
+//! `Params::defaults` gives them, and their table the reasons.
 
 pub mod alignment;
 pub mod commit;
@@ -28,11 +28,11 @@ use crate::parameters::ParamError;
 #[derive(Clone, PartialEq, Debug)]
 pub enum Error {
     Cancelled,
-    /// One sentence: found, expected, what to do.
+    /// One sentence: what was found, what was expected, what to do.
     Input(String),
-    /// The computer lacks memory.
+    /// The host lacks memory.
     Memory(Shortage),
-    /// A graphics card failed, or lacks memory: the CPU may do it.
+    /// A graphics card failed or lacks memory: the CPU may succeed.
     Card(cuda::Error),
 }
 

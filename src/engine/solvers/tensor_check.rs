@@ -1,12 +1,12 @@
-//! In which order and frame an image of six volumes holds tensors.
+//! Finds the order and frame in which an image of six volumes stores tensors.
 //!
-//! No header tells. A wrong order mixes diagonal and off-diagonal components, so that many voxels are
-//! not positive definite; a wrong frame mirrors directions, which voxel by voxel looks right. So each
-//! of the six candidates is tracked through the whole brain and ranked as the axes of gradients are
-//! (see [`super::gradient_check`]): by how long fibres get and how coherent they are, times the cube of
-//! the share of voxels that are positive definite as they stand.
+//! No header states them. A wrong order mixes diagonal and off-diagonal components, so that many voxels are not
+//! positive definite; a wrong frame mirrors directions, which looks right in single voxels. Each of the six
+//! candidates is therefore tracked through the whole brain and ranked as the axes of gradients are (see
+//! [`super::gradient_check`]): by the length and coherence of fibres, times the cube of the fraction of voxels that
+//! are positive definite without repair.
 
-use super::gradient_check::{self, CLEAR, LEAST_STARTED, judge};
+use super::gradient_check::{self, CLEAR, MIN_STARTED, judge};
 use super::{Error, tensor_fit};
 use crate::compute::{Backend, Control};
 use crate::data::{TensorField, TensorLayout, Tractogram, Volume};
@@ -17,29 +17,29 @@ use std::sync::Arc;
 pub struct Params {
     pub fit: tensor_fit::Params,
     pub tracking: gradient_check::Params,
-    /// Pixels of a picture's edge.
+    /// Edge of a picture in pixels.
     pub picture: usize,
 }
 
 impl Params {
-    /// The comparison of gradient axes, with the least repair of tensors.
+    /// The parameters of the gradient comparison, with the smallest repair of tensors.
     pub fn defaults() -> Self {
         Self {
             fit: tensor_fit::Params::defaults(),
             tracking: gradient_check::Params::defaults(),
-            // Twice its size on a usual screen.
+            // Twice its displayed size on a typical screen.
             picture: 150,
         }
     }
 }
 
-/// One of the six.
+/// One of the six layouts.
 #[derive(Clone, Debug)]
 pub struct Candidate {
     pub layout: TensorLayout,
-    /// Share of the voxels that are positive definite as they stand, 0..1.
+    /// Fraction of the voxels that are positive definite without repair, 0..1.
     pub definite: f64,
-    /// Over all seeds that start.
+    /// Mean over all seeds that start.
     pub mean_length_mm: f64,
     /// Mean |cos| between directions of neighbours: 0.5 by chance.
     pub coherence: f64,
@@ -48,15 +48,15 @@ pub struct Candidate {
 }
 
 impl Candidate {
-    /// What they are ranked by, mm.
+    /// The score for the ranking, mm.
     pub fn score(&self) -> f64 {
-        // Cubed, so that long fibres of tensors that were mended to shape cannot make up for it.
+        // Cubed, so that long fibres of repaired tensors cannot compensate for it.
         self.definite.powi(3) * self.mean_length_mm * self.coherence
     }
 }
 
-/// A square picture of directions times FA in the horizontal plane of the world through the middle,
-/// the patient's right on the left.
+/// A square picture of directions times FA in the world's horizontal plane through the centre, with the patient's
+/// right on the left.
 #[derive(Clone, Debug)]
 pub struct Slice {
     pub side: usize,
@@ -66,40 +66,40 @@ pub struct Slice {
 
 #[derive(Clone, Debug)]
 pub struct Output {
-    /// The best first; without those that hold no tensors when read so.
+    /// Best first, without layouts in which the image holds no tensors.
     pub ranked: Arc<[Candidate]>,
-    /// Seeds that start, with the best.
+    /// Number of seeds that start with the best layout.
     pub started: u64,
 }
 
 impl Output {
-    /// The layout that leads clearly.
+    /// The layout, if one leads clearly.
     pub fn found(&self) -> Option<TensorLayout> {
         let best = self.ranked.first()?;
         let second = self.ranked.get(1).map_or(0.0, Candidate::score);
-        let clear = best.score() > CLEAR * second && self.started >= LEAST_STARTED;
+        let clear = best.score() > CLEAR * second && self.started >= MIN_STARTED;
         clear.then_some(best.layout)
     }
 
-    /// In one sentence.
+    /// The result as one sentence.
     pub fn sentence(&self) -> String {
         match self.found() {
             Some(layout) => format!(
-                "As tensors the six volumes are most likely {}: fibres get longest and most coherent",
-                layout.words()
+                "As tensors, the six volumes are most likely {}: this gives the longest and most coherent fibres",
+                layout.description()
             ),
             None if self.ranked.is_empty() => {
-                "The six volumes are no tensors in any of the known orders".to_owned()
+                "The six volumes are not tensors in any known order".to_owned()
             }
             None => {
-                "How the six volumes hold tensors cannot be found out: no reading is clearly the best"
+                "The order of the tensors is undecided: no reading of the six volumes is clearly the best"
                     .to_owned()
             }
         }
     }
 }
 
-/// Reads the tensors in all six ways and ranks these.
+/// Reads the tensors in all six layouts and ranks these.
 pub fn compare(
     volume: &Volume,
     params: &Params,
@@ -114,7 +114,7 @@ pub fn compare(
         control.check()?;
         match candidate(volume, layout, params, &cpu, &silent) {
             Ok(one) => ranked.push(one),
-            // Not with this layout.
+            // The image holds no tensors in this layout.
             Err(Error::Input(_)) => {}
             Err(other) => return Err(other),
         }
@@ -152,7 +152,7 @@ fn candidate(
 }
 
 fn slice(field: &TensorField, dec: &Volume, side: usize) -> Slice {
-    // Directions times FA are dark at this size.
+    // Brightens the picture: directions times FA are dark at this size.
     const BRIGHTER: f32 = 1.4;
     let bounds = field.mask().bounds_inside();
     let (low, high) = bounds.unwrap_or_else(|| field.grid.bounds());

@@ -7,17 +7,14 @@ use super::{
 };
 use crate::compute::{Backend, Control};
 use crate::data::Tractogram;
-use crate::io::checksum;
-use crate::io::recovery;
 use crate::io::session::{
     self, Entry, PackedMask, PackedNumbers, SessionFile, Stamp, Standing, Sum,
 };
+use crate::io::{checksum, recovery};
 use crate::jobs::memory_for_curves;
 use crate::phantom;
-use crate::solvers::density;
-use crate::solvers::density::{On, Params};
-use crate::solvers::tractogram::selection;
-use crate::solvers::tractogram::selection::{Edit, apply};
+use crate::solvers::density::{self, DensityGrid, Params};
+use crate::solvers::tractogram::selection::{self, Edit, apply};
 use crate::state::files::jobs::head;
 use crate::state::files::jobs::open::{Loaded, Opened, OpenedFile, open};
 use glam::DAffine3;
@@ -26,7 +23,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-/// Sessions left behind that this window does not hold yet, and whether others hold more.
+/// Recoverable sessions that this window does not hold yet, and whether other processes hold more.
 pub fn left_behind(memory: &Memory) -> (Vec<RecoverableSession>, bool) {
     match recovery::root() {
         Some(root) => left_behind_in(&root, memory),
@@ -38,7 +35,7 @@ fn left_behind_in(root: &Path, memory: &Memory) -> (Vec<RecoverableSession>, boo
     let mut found = Vec::new();
     for desk in recovery::left_behind(root) {
         let path = desk.session();
-        // What cannot be read is left as it is: a newer version may.
+        // A file that cannot be read is left as it is: a newer version may read it.
         let Ok(session) = session::read(&path) else {
             continue;
         };
@@ -64,7 +61,7 @@ fn left_behind_in(root: &Path, memory: &Memory) -> (Vec<RecoverableSession>, boo
     (found, recovery::are_held(root, &here))
 }
 
-/// A session file of what is there now.
+/// A session file of the present content.
 fn compose(
     path: &Path,
     draft: &SessionDraft,
@@ -74,7 +71,7 @@ fn compose(
     let absolute = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
     let folder = absolute.parent().unwrap_or(Path::new("/"));
     let known = |path: &Path| {
-        let stamp = Stamp::of(path)?;
+        let stamp = Stamp::new(path)?;
         let inner = memory.lock();
         let found = inner.files.get(path).filter(|(s, _)| *s == stamp);
         found.map(|(_, sum)| sum.clone())
@@ -87,17 +84,17 @@ fn compose(
         }
         let companions = session::companions(&listed.path, listed.scan);
         let paths = std::iter::once(listed.path.clone()).chain(companions);
-        let before: Vec<_> = paths.map(|path| (Stamp::of(&path), path)).collect();
+        let before: Vec<_> = paths.map(|path| (Stamp::new(&path), path)).collect();
         let described = session::describe(&listed.path, listed.scan, folder, &known, control);
         files.push(match (described, &listed.known) {
             (Ok(entry), _) => {
                 let mut inner = memory.lock();
-                let all = std::iter::once(&entry).chain(&entry.beside);
+                let all = std::iter::once(&entry).chain(&entry.companions);
                 let sums: Vec<&String> = all.map(|e| &e.sha256).collect();
                 if sums.len() == before.len() {
                     for ((stamp, path), sum) in before.into_iter().zip(sums) {
-                        // Nothing is known of a file that changed while it was read.
-                        if let Some(stamp) = stamp.filter(|s| Stamp::of(&path) == Some(*s)) {
+                        // A file that changed while it was read has no known checksum.
+                        if let Some(stamp) = stamp.filter(|s| Stamp::new(&path) == Some(*s)) {
                             inner.files.insert(path, (stamp, sum.clone()));
                         }
                     }
@@ -106,7 +103,7 @@ fn compose(
             }
             (Err(crate::io::Error::Cancelled), _) => return Err("Cancelled".to_owned()),
             (Err(_), Some((entry, from))) => entry.moved(from, folder),
-            (Err(_), None) => Entry::unread(&listed.path, folder),
+            (Err(_), None) => Entry::unreadable(&listed.path, folder),
         });
     }
     let mut results = Vec::new();
@@ -119,7 +116,7 @@ fn compose(
             }
             ToSum::Known(sum, from) => {
                 let file = sum.file.as_ref();
-                let file = file.map(|file| Entry::unread(&from.join(file), folder).path);
+                let file = file.map(|file| Entry::unreadable(&from.join(file), folder).path);
                 let sum = sum.clone();
                 results.push(Sum { file, ..sum });
                 continue;
@@ -138,13 +135,13 @@ fn compose(
             && draft.store.keeps(tractogram)
         {
             let known = |path: &Path| {
-                let stamp = Stamp::of(path);
+                let stamp = Stamp::new(path);
                 stamp.is_some() && memory.lock().kept.get(path).copied() == stamp
             };
             let file = session::store(&absolute, tractogram, &sum.sha256, &known, control);
             let file = file.map_err(|e| e.to_string())?;
             let place = folder.join(&file);
-            if let Some(stamp) = Stamp::of(&place) {
+            if let Some(stamp) = Stamp::new(&place) {
                 memory.lock().kept.insert(place, stamp);
             }
             sum.file = Some(file);
@@ -170,9 +167,9 @@ fn compose(
     })
 }
 
-/// The lists that there is room for, the first before the others.
+/// The lists that fit, the first ones first.
 fn numbers(all: &[StoredNumbers]) -> Vec<PackedNumbers> {
-    let mut room = session::MOST_NUMBERS;
+    let mut room = session::MAX_NUMBERS;
     let one = |numbers: &StoredNumbers| {
         let packed = match numbers {
             StoredNumbers::Numbers(values) => PackedNumbers::pack(values),
@@ -198,13 +195,13 @@ fn packed(mask: &Stored, memory: &Memory) -> PackedMask {
 
 /// Outcome of saving a session.
 pub enum Written {
-    /// With the file's checksum, and how many lists of numbers found no room.
+    /// With the file's checksum, and how many lists of numbers did not fit.
     Saved(String, usize),
-    /// Another program has changed the file, which was left as it is.
+    /// Another program has changed the file, which was left unchanged.
     ChangedSince,
 }
 
-/// Writes a session; `known` is the checksum of what may be replaced, `None` where anything may be.
+/// Writes a session; `known` is the checksum of the file that may be replaced, `None` if any may be.
 pub fn write(
     path: &Path,
     draft: &SessionDraft,
@@ -223,7 +220,7 @@ pub fn write(
         return Ok(Written::ChangedSince);
     }
     let session = compose(path, draft, memory, control)?;
-    // Composing takes a while: it sums files and writes streamlines.
+    // Composing takes a while: it computes checksums of files and writes streamlines.
     if has_changed()? {
         return Ok(Written::ChangedSince);
     }
@@ -232,7 +229,7 @@ pub fn write(
     Ok(Written::Saved(put(path, session)?, left_out))
 }
 
-/// What is on the disk already is not written again.
+/// Writes a session unless the same content is already on the disk.
 pub fn write_if_new(
     path: &Path,
     draft: &SessionDraft,
@@ -248,13 +245,13 @@ pub fn write_if_new(
     Ok(())
 }
 
-/// Returns the checksum of what it has written.
+/// Returns the checksum of the written file.
 fn put(path: &Path, mut session: SessionFile) -> Result<String, String> {
     let now = SystemTime::now().duration_since(UNIX_EPOCH);
     session.saved_s = now.map_or(0, |d| d.as_secs());
     let sum = session::write(path, &session).map_err(|e| e.to_string())?;
     let names: Vec<String> = session.results.into_iter().filter_map(|r| r.file).collect();
-    session::sweep(path, &names);
+    session::remove_unreferenced(path, &names);
     Ok(sum)
 }
 
@@ -271,7 +268,7 @@ pub fn read(
     let folder = path.parent().unwrap_or(Path::new("/"));
     let mask_files = mask_files::taken(&mut session.content, folder, control)?;
     const NO_ROOM: &str = "more memory than there is";
-    // Text of a few bytes may stand for very much.
+    // Compressed text of a few bytes may expand to very much.
     let room = || crate::io::available_bytes().map_or(1 << 34, |bytes| bytes / 2);
     let fits = session
         .masks
@@ -285,7 +282,7 @@ pub fn read(
             true => packed.unpack(),
             false => Err(format!("it needs {NO_ROOM}")),
         };
-        // What refers to it says so.
+        // Items that refer to it report this.
         masks.push(mask.map_err(|why| Unread {
             packed: Arc::new(packed),
             why,
@@ -335,7 +332,7 @@ pub fn read(
     })
 }
 
-/// Whether the session that a copy for recovery belongs to is still the one that it was when the copy was written.
+/// Whether the session of a copy for recovery is unchanged since the copy was written.
 fn origin_is_same(content: &Value, control: &Control) -> Result<bool, String> {
     let [origin, sum] = ["origin", "origin_sha256"].map(|name| content[name].as_str());
     let (Some(origin), Some(sum)) = (origin, sum) else {
@@ -344,12 +341,12 @@ fn origin_is_same(content: &Value, control: &Control) -> Result<bool, String> {
     match checksum::of_file(Path::new(origin), control) {
         Ok(found) => Ok(found == sum),
         Err(crate::io::Error::Cancelled) => Err("Cancelled".to_owned()),
-        // Whatever it is now, it is not what it was.
+        // Whatever the reason, it has changed.
         Err(_) => Ok(false),
     }
 }
 
-/// Reads every byte of files that were taken for those of a session by their size and age.
+/// Reads every byte of files that were accepted as a session's by their size and age.
 pub fn verify(
     files: Vec<(PathBuf, Entry)>,
     control: &Control,
@@ -420,7 +417,7 @@ fn file(
     }
 }
 
-/// With a word where the file is not what it was.
+/// With a warning if the file has changed.
 fn looked_at(
     mut restored: Restored,
     path: &Path,
@@ -437,7 +434,7 @@ fn looked_at(
     Ok(restored)
 }
 
-/// With what was done to streamlines since.
+/// With the edits of streamlines since.
 fn edited(
     restored: Restored,
     edits: &[Edit],
@@ -470,7 +467,7 @@ fn edited(
     }
 }
 
-/// With streamlines where they were moved.
+/// With the transformed streamlines.
 fn elsewhere(mut restored: Restored, moves: &[DAffine3]) -> Restored {
     if let Restored::File {
         loaded: Loaded::Tractogram(tractogram),
@@ -503,7 +500,7 @@ pub fn load(
 ) -> Result<RestoredLayers, String> {
     let mut head: Option<(u64, Arc<phantom::Demo>)> = None;
     let mut restored: RestoredLayers = Vec::new();
-    // Maps come after what they are of.
+    // Maps come after the layers that they are computed from.
     let (maps, others): (Vec<_>, Vec<_>) = items
         .into_iter()
         .partition(|(_, item)| matches!(item, Item::Density { .. }));
@@ -561,15 +558,15 @@ pub fn load(
 
 fn density(
     of: Option<&Tractogram>,
-    on: &On,
+    on: &DensityGrid,
     params: &Params,
     backend: &Backend,
     control: &Control,
 ) -> Result<Restored, String> {
-    let of = of.ok_or("The streamlines that it maps are not here")?;
+    let of = of.ok_or("The streamlines that it maps are missing")?;
     let grid = on.grid(of.bounds()).map_err(|e| e.to_string())?;
     let made = density::density(of, &grid, params, memory_for_curves(), backend, control);
     let picture = made.map_err(|e| e.to_string())?.picture();
-    picture.usual_windows();
+    picture.precompute_windows();
     Ok(Restored::Density(picture))
 }

@@ -1,4 +1,4 @@
-//! Layers of a session that were moved.
+//! Transformed layers of a session.
 
 use crate::data::Tractogram;
 use crate::state::Document;

@@ -1,4 +1,4 @@
-//! How layers and the live result are shown, and where layers were moved.
+//! Display of layers and of the live result, and transforms of layers.
 
 use crate::data::appearance::{ColourMap, Colours, Interpolation, LineStyle, Transfer};
 use crate::state::alignment::Nudge;
@@ -32,10 +32,10 @@ pub fn changed(before: &Document, after: &Document) -> Vec<String> {
 
 fn of_layer(was: &Layer, now: &Layer) -> Vec<String> {
     let mut all = Vec::new();
-    // Another image, as after another fit, has a look of its own.
+    // Another image, as after another fit, has a display of its own.
     let data = |layer: &Layer| layer.content.volume().map(|v| v.id());
     if data(was) == data(now) && was.display != now.display {
-        // The row's decimals are those of the image's range, which takes a pass over its values.
+        // The row's decimals depend on the image's range, which takes a pass over its values.
         let differ =
             was.display.window != now.display.window || level(&was.display) != level(&now.display);
         let decimals = if differ { decimals(now) } else { 0 };
@@ -48,7 +48,7 @@ fn level(display: &Display) -> Option<f32> {
     display.volume.as_ref().map(|look| look.level)
 }
 
-/// Rows that hold values of an image.
+/// Decimals of rows that show values of an image.
 fn decimals(layer: &Layer) -> usize {
     let Some(volume) = layer.content.volume() else {
         return 0;
@@ -117,7 +117,7 @@ fn in_scene(fields: &mut Fields, look: &VolumeLook, (scale, decimals): (f64, usi
     fields.or_off("Fades from the cut", fade, 2, "mm");
 }
 
-/// Looks of the live streamlines, of rays, or of a layer of them.
+/// Display of the live streamlines, of rays, or of a layer of them.
 fn lines(display: &Display) -> Fields {
     let mut fields = Fields::default();
     fields.name("Colour by", colouring(&display.line_colouring));
@@ -161,7 +161,7 @@ fn colours(colours: Colours) -> String {
     }
 }
 
-/// Where a layer was moved, as the rows of its alignment have it.
+/// Transform of a layer, in the rows of its alignment.
 fn moved(document: &Document, layer: &Layer) -> Fields {
     let mut fields = Fields::default();
     let by = document.moved_by(layer.id);

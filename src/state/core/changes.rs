@@ -1,4 +1,4 @@
-//! Differences between two values of one panel: each parameter by the label and in the form of its row.
+//! Differences between two values of one panel: each parameter by its label, in the format of its row.
 
 use crate::data::appearance::Transfer;
 use crate::parameters::{self, Kind, Parameters, Unit, widened};
@@ -7,10 +7,10 @@ use crate::state::core::volume_look::Cut;
 use crate::state::core::words::{self, counted, fixed};
 use glam::DVec3;
 
-/// Decimals beyond the panel's where two values differ by less than it shows.
+/// Largest number of decimals added if two values differ by less than the panel displays.
 const FINER: usize = 9;
 
-/// The unit of diffusivities behind a number, where panels have it above the rows.
+/// The unit of diffusivities after a number; panels show it above the rows.
 pub(in crate::state) const DIFFUSIVITY: &str = "· 10⁻³ mm²/s";
 
 /// The value of a parameter.
@@ -23,7 +23,7 @@ enum Value {
         decimals: usize,
         unit: &'static str,
     },
-    /// `detail` tells values apart that have one name.
+    /// `detail` distinguishes values with the same name.
     Named { name: String, detail: String },
 }
 
@@ -57,7 +57,7 @@ impl Fields {
         self.0.push((label.to_owned(), value));
     }
 
-    /// Decimals and unit as the panel's row has them.
+    /// A number with the decimals and unit of the panel's row.
     pub(in crate::state) fn number(
         &mut self,
         label: &str,
@@ -128,7 +128,7 @@ impl Fields {
         }
     }
 
-    /// Each row of a parameter table that has an effect, but those with these keys.
+    /// Each row of a parameter table that has an effect, except those with these keys.
     pub(in crate::state) fn rows<P: Parameters>(&mut self, params: &P, but: &[&str]) {
         let rows = P::TABLE.iter().filter(|row| !but.contains(&row.key));
         for row in rows.filter(|row| (row.unused)(params).is_none()) {
@@ -157,7 +157,7 @@ impl Fields {
         self.detailed(label, name, String::new());
     }
 
-    /// One of a few names by its number in their list.
+    /// One of several names, by its index.
     pub(in crate::state) fn choice<T: PartialEq>(
         &mut self,
         label: &str,
@@ -182,7 +182,7 @@ impl Fields {
         self.name(label, if on { "on" } else { "off" });
     }
 
-    /// `Label before → after` of each that differs. What only one of both has came or went with something that is
+    /// `Label before → after` for each difference. A field present in only one of the two belongs to an object that is
     /// named itself.
     pub(in crate::state) fn differences(self, after: &Self) -> Vec<String> {
         let pairs = self.0.into_iter().filter_map(|(label, before)| {
@@ -203,7 +203,7 @@ fn difference(label: &str, before: &Value, after: &Value) -> String {
     }
 }
 
-/// Another name, which needs no name before it.
+/// A new name, without an object name before it.
 pub(in crate::state) fn renamed(was: &str, now: &str) -> Vec<String> {
     let of = |name: &str| {
         let mut fields = Fields::default();
@@ -213,7 +213,7 @@ pub(in crate::state) fn renamed(was: &str, now: &str) -> Vec<String> {
     of(was).differences(&of(now))
 }
 
-/// Changes of one of several things of a kind begin with its name.
+/// Changes of one of several objects of a kind begin with its name.
 pub(in crate::state) fn of_thing(name: &str, changes: Vec<String>) -> impl Iterator<Item = String> {
     let name = name.to_owned();
     changes
@@ -221,7 +221,7 @@ pub(in crate::state) fn of_thing(name: &str, changes: Vec<String>) -> impl Itera
         .map(move |change| format!("{name}: {change}"))
 }
 
-/// By its name; several of them by their number.
+/// A single object by its name; several by their number.
 pub(in crate::state) fn things(names: &[&str], kind: &str, done: &str) -> Option<String> {
     match names {
         [] => None,
@@ -230,7 +230,7 @@ pub(in crate::state) fn things(names: &[&str], kind: &str, done: &str) -> Option
     }
 }
 
-/// A curve of opacities by the name of the one that it is.
+/// An opacity curve, by the name of its preset.
 pub(in crate::state) fn curve(fields: &mut Fields, presets: &[(&str, Transfer)], now: &Transfer) {
     let known = presets.iter().find(|(_, preset)| preset == now);
     let name = known.map_or("Own curve", |(name, _)| name);
@@ -253,14 +253,14 @@ pub(in crate::state) fn cut(fields: &mut Fields, cut: Cut) {
             let side = sides.iter().find(|side| side.0 == normal);
             side.map_or("A side", |side| side.1)
         }
-        Cut::Facing => "What faces you",
+        Cut::Facing => "The half facing you",
         Cut::Corner => "The corner facing you",
         Cut::Plane { .. } => "At a fixed plane",
     };
     fields.detailed("Cut away", name, format!("{cut:?}"));
 }
 
-/// By its name where it has one.
+/// A colour, by its name if it has one.
 pub(in crate::state) fn colour(rgb: [u8; 3]) -> String {
     let mut named = CATEGORY_NAMES.into_iter().zip(CATEGORIES);
     let [r, g, b] = rgb;

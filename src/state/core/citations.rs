@@ -1,9 +1,9 @@
-//! The works that the methods paragraph cites, and places and regions in its words.
+//! The works that the methods paragraph cites, and its texts for places and regions.
 
 use crate::data::{Region, Role, Shape};
 use crate::state::core::words::{counted, fixed};
 
-/// What is cited, each once, in the order of its first mention.
+/// Cited works, each once, in the order of their first mention.
 #[derive(Default)]
 pub(in crate::state) struct Citations(pub(in crate::state) Vec<&'static str>);
 
@@ -25,7 +25,7 @@ pub(in crate::state) fn at(place: glam::DVec3) -> String {
     format!("({x}, {y}, {z}) mm")
 }
 
-/// The visible regions of a role: names, and where they are.
+/// The visible regions of a role: names and positions.
 pub(in crate::state) fn named(regions: &[Region], role: Role) -> Option<String> {
     let one = |region: &Region| {
         let shape = match &*region.shape {

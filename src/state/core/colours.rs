@@ -1,9 +1,9 @@
-//! Colours of roles, and of things of one kind side by side.
+//! Colours of roles, and of similar objects side by side.
 
 use crate::data::Role;
 
-/// Colours of things that would else look alike (regions of one label map, pathways, profiles), in
-/// turn; told apart by red-green blind eyes too.
+/// Colours for items that would look alike otherwise (regions of one label map, pathways, profiles), used in turn;
+/// distinguishable with red-green colour blindness, too.
 pub const CATEGORIES: [[u8; 3]; 6] = [
     [0x56, 0xB4, 0xE9],
     [0xCC, 0x79, 0xA7],

@@ -1,4 +1,4 @@
-//! How layers are shown, and the displays that they begin with.
+//! Display of layers, and their default displays.
 
 use crate::data::Volume;
 use crate::data::appearance::{ColourMap, Interpolation, LineStyle};
@@ -6,7 +6,7 @@ use crate::solvers::tensor_fit::FitMap;
 use crate::state::core::volume_look::VolumeLook;
 use serde::{Deserialize, Serialize};
 
-/// How streamlines are coloured.
+/// The colouring of streamlines.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub enum LineColouring {
     Direction,
@@ -14,7 +14,7 @@ pub enum LineColouring {
     Fa,
     /// Whole length, mm.
     Length,
-    /// Why the end stopped.
+    /// The reason why the end stopped.
     StopReason,
     /// Connectivity measure of the whole ray; within the display's window.
     Measure,
@@ -25,7 +25,7 @@ pub enum LineColouring {
     Fixed([u8; 3]),
 }
 
-/// How a layer is shown.
+/// Display of a layer.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Display {
@@ -35,15 +35,15 @@ pub struct Display {
     pub window: (f32, f32),
     pub colour_map: ColourMap,
     pub interpolation: Interpolation,
-    /// For colour images.
+    /// Brightness of colour images.
     pub brightness: f32,
     /// Hides voxels with FA below this; 0 hides nothing.
     pub hide_below_fa: f32,
-    /// Which volume of a scan.
+    /// Index of the displayed volume of a scan.
     pub frame: usize,
     pub line_style: LineStyle,
     pub line_colouring: LineColouring,
-    /// In the 3-D view; none was asked for yet.
+    /// Display in the 3-D view; `None` until requested.
     pub volume: Option<VolumeLook>,
 }
 
@@ -53,7 +53,7 @@ impl Default for Display {
     }
 }
 
-/// The window an image starts with, and goes back to.
+/// The default window of an image.
 pub fn window(volume: &Volume, frame: usize, map: Option<FitMap>) -> (f32, f32) {
     match map {
         Some(FitMap::Fa) => (0.0, volume.percentiles(frame, 0.01, 0.998).1.max(0.5)),
@@ -63,10 +63,10 @@ pub fn window(volume: &Volume, frame: usize, map: Option<FitMap>) -> (f32, f32) 
     }
 }
 
-/// Over an image both are to be seen.
+/// Over an image, so that both are visible.
 pub const LABEL_OPACITY: f32 = 0.6;
 
-/// The brightness a colour image starts with: colour by direction is dark, since FA rarely is 1.
+/// The default brightness of a colour image: colour by direction is dark, since FA is rarely 1.
 pub fn brightness(map: Option<FitMap>) -> f32 {
     match map {
         Some(FitMap::Dec) => 1.5,
@@ -99,7 +99,7 @@ pub fn mask_display() -> Display {
     }
 }
 
-/// Where there is no image that it could hide.
+/// If there is no image that it could hide.
 pub fn mask_alone() -> Display {
     Display {
         opacity: 0.6,
@@ -120,5 +120,5 @@ pub fn ray_display() -> Display {
     }
 }
 
-/// Opacity of a result that belongs to earlier settings, as a share of its opacity when it is current.
+/// Opacity of a stale result, as a fraction of its opacity when it is current.
 pub const STALE_OPACITY: f32 = 0.45;

@@ -2,22 +2,23 @@
 
 use crate::data::Grid;
 use crate::data::{Gradients, Mask, Tractogram, Volume};
+use crate::state::Phase;
 use crate::state::core::display::Display;
 use glam::DVec3;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
-/// Names an origin in the table that a document shares with its undo steps and snapshots; 0: unknown.
+/// Identifies an origin in the table that a document shares with its undo steps and snapshots; 0: unknown.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug, Default)]
 pub struct OriginId(pub(in crate::state) usize);
 
-/// Names a layer for as long as the document lives.
+/// Identifies a layer for the lifetime of the document.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug, Serialize, Deserialize)]
 pub struct LayerId(pub u64);
 
 #[derive(Clone, Debug)]
 pub enum Content {
-    /// A diffusion scan; without gradients it can only be looked at.
+    /// A diffusion scan; without gradients it can only be displayed.
     Scan {
         dwi: Volume,
         gradients: Option<Arc<Gradients>>,
@@ -28,7 +29,7 @@ pub enum Content {
 }
 
 impl Content {
-    /// The image a scan or image layer shows.
+    /// The displayed image of a scan or image layer.
     pub fn volume(&self) -> Option<&Volume> {
         match self {
             Self::Scan { dwi, .. } => Some(dwi),
@@ -53,22 +54,22 @@ pub struct Layer {
     pub name: String,
     pub content: Content,
     pub display: Display,
-    /// Where it comes from, in the document's table.
+    /// Its origin, in the document's table.
     pub origin: OriginId,
-    /// The content where the file says, of a layer that was moved.
+    /// The content at the position of the file, for a layer that was moved.
     pub unmoved: Option<Content>,
-    /// After a value: `mm²/s`, or empty.
+    /// Unit after a value: `mm²/s`, or empty.
     pub unit: &'static str,
-    /// Multiplies a value before it is printed (1e3 for diffusivities shown as 10⁻³ mm²/s).
+    /// Factor applied to displayed values (1e3 for diffusivities displayed as 10⁻³ mm²/s).
     pub unit_scale: f32,
-    /// What reading it brought up, one sentence each.
+    /// Remarks from reading it, one sentence each.
     pub notes: Vec<String>,
     /// How the file differs from the one that the session was saved with: a sentence.
     pub file_change: Option<String>,
 }
 
 impl Layer {
-    /// One that was made here.
+    /// A layer that was computed here.
     pub fn new(
         id: LayerId,
         name: String,
@@ -98,4 +99,27 @@ pub fn grid_of(layer: &Layer) -> Option<&Arc<Grid>> {
         Content::Mask(mask) => Some(mask.frame()),
         Content::Tractogram(_) => None,
     }
+}
+
+/// Changes of one layer, or of their list.
+#[derive(Clone, Debug)]
+pub enum LayerAction {
+    Select(Option<LayerId>),
+    SetDisplay {
+        layer: LayerId,
+        display: Display,
+        phase: Phase,
+    },
+    /// Shows one image layer and hides the other images.
+    ShowOnly(LayerId),
+    /// To another index in the list, counted from the bottom.
+    Move {
+        layer: LayerId,
+        to: usize,
+    },
+    Rename {
+        layer: LayerId,
+        name: String,
+    },
+    Delete(LayerId),
 }

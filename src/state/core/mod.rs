@@ -1,4 +1,4 @@
-//! Types that all features build on; they know no feature.
+//! Types that all features build on and that depend on no feature.
 
 pub mod camera;
 pub(in crate::state) mod changes;
@@ -9,5 +9,6 @@ pub mod glyph_look;
 pub mod layer;
 pub mod live;
 pub mod pane;
+pub mod phase;
 pub mod volume_look;
 pub mod words;

@@ -22,7 +22,7 @@ impl Pane {
         }
     }
 
-    /// The world axis a slice view looks along; `None` for the 3-D view.
+    /// The world axis along which a slice view looks; `None` for the 3-D view.
     pub fn normal_axis(self) -> Option<usize> {
         match self {
             Self::Sagittal => Some(0),

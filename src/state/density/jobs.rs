@@ -5,9 +5,13 @@ use crate::data::{Tractogram, Volume};
 use crate::jobs::{
     Delivery, Job, JobError, PartialSender, Receive, Slot, Worker, memory_for_curves,
 };
-use crate::solvers::density::{self, On, Output, Params};
+use crate::solvers::density;
+use crate::solvers::density::DensityGrid;
+use crate::solvers::density::Output;
+use crate::solvers::density::Params;
+use crate::state::Effect;
+use crate::state::State;
 use crate::state::job_end::ended;
-use crate::state::{Effect, State};
 use glam::DAffine3;
 
 pub const DENSITY: Slot = Slot::queue("density");
@@ -15,9 +19,9 @@ pub const DENSITY: Slot = Slot::queue("density");
 #[derive(Clone, Debug)]
 pub struct MapDensity {
     pub tractogram: Tractogram,
-    pub on: On,
+    pub on: DensityGrid,
     pub params: Params,
-    /// The layer that the streamlines are of, and where it was moved; both come back with the map.
+    /// The layer of the streamlines, and its transform; both are returned with the map.
     pub layer: u64,
     pub by: DAffine3,
 }
@@ -26,10 +30,10 @@ pub struct MapDensity {
 pub struct Mapped {
     pub layer: u64,
     pub by: DAffine3,
-    pub on: On,
+    pub on: DensityGrid,
     pub params: Params,
     pub output: Output,
-    /// The map to show.
+    /// The image to display.
     pub picture: Volume,
 }
 
@@ -55,7 +59,7 @@ impl Job for MapDensity {
         let (of, params) = (&self.tractogram, &self.params);
         let output = density::density(of, &grid, params, memory, &backend, control)?;
         let picture = output.picture();
-        picture.usual_windows();
+        picture.precompute_windows();
         Ok(Mapped {
             layer: self.layer,
             by: self.by,

@@ -1,7 +1,7 @@
-//! What is said of density maps.
+//! The methods text of density maps.
 
-use crate::data::words::counted;
-use crate::solvers::density::{Measure, On};
+use crate::data::text::counted;
+use crate::solvers::density::{DensityGrid, Measure};
 use crate::state::Document;
 use crate::state::core::citations::Citations;
 use std::fmt::Write as _;
@@ -24,7 +24,7 @@ pub(in crate::state) fn maps(document: &Document, citations: &mut Citations) -> 
         let of = of.unwrap_or_default();
         let what = match (map.params.measure, map.params.sent) {
             (Measure::Visits, Some(sent)) => format!(
-                "the share of {} sent of which those of{of} pass each voxel {}",
+                "the fraction of {} sent that pass each voxel, from{of} {}",
                 counted(sent as usize, "streamline"),
                 citations.cite(VISITS)
             ),
@@ -37,7 +37,7 @@ pub(in crate::state) fn maps(document: &Document, citations: &mut Citations) -> 
             " \"{}\" maps {what}, in voxels of {:.2} × {:.2} × {:.2} mm",
             layer.name, mm.x, mm.y, mm.z
         );
-        if !matches!(map.on, On::Grid(_)) {
+        if !matches!(map.on, DensityGrid::Grid(_)) {
             let _ = write!(text, " {}", citations.cite(TRACK_DENSITY));
         }
         if map.params.by_direction {

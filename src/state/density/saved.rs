@@ -1,8 +1,8 @@
-//! Density maps in a session: not the values, but what they are of.
+//! Density maps in a session: their inputs, not their values.
 
 use crate::data::{AffineSource, Grid};
 use crate::io::AffineReading;
-use crate::solvers::density::{On, Params};
+use crate::solvers::density::{DensityGrid, Params};
 use crate::state::LayerId;
 use crate::state::document::DensityMap;
 use crate::state::sessions::saved::{SavedDensity, SavedGrid, SavedInput};
@@ -13,18 +13,18 @@ use std::sync::Arc;
 pub struct Mapping {
     pub of: LayerId,
     pub by: DAffine3,
-    pub on: On,
+    pub on: DensityGrid,
     pub params: Params,
 }
 
-/// Far above any image: a damaged session asks for no memory.
+/// Far above any image, so that a damaged session does not request much memory.
 const MOST_VOXELS: usize = i32::MAX as usize;
 
 pub fn saved(map: &DensityMap, of: SavedInput, template: Option<usize>) -> SavedDensity {
     let (grid, voxel_mm) = match &map.on {
-        On::Grid(on) => (Some(saved_grid(on)), None),
-        On::Within(on, mm) => (Some(saved_grid(on)), Some(*mm)),
-        On::Around(mm) => (None, Some(*mm)),
+        DensityGrid::Grid(on) => (Some(saved_grid(on)), None),
+        DensityGrid::Within(on, mm) => (Some(saved_grid(on)), Some(*mm)),
+        DensityGrid::Around(mm) => (None, Some(*mm)),
     };
     SavedDensity {
         of,
@@ -54,10 +54,10 @@ pub fn grid_of(saved: &SavedGrid) -> Result<Arc<Grid>, String> {
     let grid = Grid::new(saved.shape, affine, source);
     let grid = grid.filter(|_| voxels.is_some_and(|n| n <= MOST_VOXELS));
     grid.map(|grid| Arc::new(grid.with_space_code(saved.space_code)))
-        .ok_or_else(|| "The voxels of the map make no sense".to_owned())
+        .ok_or_else(|| "The grid of the map is invalid".to_owned())
 }
 
-/// The rows of a move; `None` for one that moves nothing.
+/// The rows of a transform; `None` for the identity.
 pub fn rows(by: DAffine3) -> Option<[f64; 12]> {
     match AffineReading::matrix(by) {
         AffineReading::Matrix(rows) if by != DAffine3::IDENTITY => Some(rows),
@@ -69,11 +69,11 @@ pub fn rows(by: DAffine3) -> Option<[f64; 12]> {
 pub fn read(saved: &SavedDensity) -> Result<Mapping, String> {
     let grid = saved.grid.as_ref().map(grid_of);
     let on = match (grid.transpose()?, saved.voxel_mm) {
-        (Some(grid), None) => On::Grid(grid),
-        (Some(grid), Some(mm)) => On::Within(grid, mm),
-        (None, Some(mm)) => On::Around(mm),
+        (Some(grid), None) => DensityGrid::Grid(grid),
+        (Some(grid), Some(mm)) => DensityGrid::Within(grid, mm),
+        (None, Some(mm)) => DensityGrid::Around(mm),
         (None, None) => {
-            return Err("The session does not say on which voxels the map is".to_owned());
+            return Err("The session does not name the grid of the map".to_owned());
         }
     };
     Ok(Mapping {

@@ -1,4 +1,4 @@
-//! Opened files become layers.
+//! Turns opened files into layers.
 
 use crate::data::{AffineSource, Gradients, Mask, Volume};
 use crate::jobs::{Folder, Slot};
@@ -14,10 +14,10 @@ use crate::state::{Camera, Document, Effect, State, tensors};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// How many files the first page remembers.
+/// Number of files that the first page lists.
 const RECENT: usize = 8;
 
-/// What is known of a layer before it is one.
+/// Description of a layer before it is added.
 struct New {
     name: String,
     content: Content,
@@ -34,7 +34,7 @@ pub struct Head {
     pub mask: Mask,
 }
 
-/// The built-in head takes the place of everything.
+/// Replaces everything by the built-in head.
 pub fn demo(state: &mut State, head: Head, effects: &mut Vec<Effect>) {
     let Head {
         seed,
@@ -44,7 +44,7 @@ pub fn demo(state: &mut State, head: Head, effects: &mut Vec<Effect>) {
         mask,
     } = head;
     let guide = state.session.guide;
-    // Chosen while it was on its way.
+    // Chosen while it was being generated.
     let task = state.document.is_empty().then_some(state.view.task);
     crate::state::sessions::update::empty(state, effects);
     state.session.guide = guide;
@@ -136,7 +136,7 @@ pub fn opened(state: &mut State, file: OpenedFile, effects: &mut Vec<Effect>) {
     };
     let together = std::mem::take(&mut state.session.together);
     if b_range.is_some() {
-        // Of the scan before this one.
+        // Messages about the previous scan.
         let messages = &mut state.session.messages;
         messages.retain(|m| !m.text.starts_with(ELSEWHERE));
     }
@@ -149,7 +149,7 @@ pub fn opened(state: &mut State, file: OpenedFile, effects: &mut Vec<Effect>) {
         passed_over = choose_mask(document, id, &together);
     });
     state.session.together = together;
-    // A mask that the user has chosen is another fit than the one that opening the scan again gives.
+    // With a mask chosen by the user, the fit differs from that after reopening the scan.
     let adjacent = state.session.mask_beside.as_mut();
     let taken = adjacent.filter(|b| b.taken && b.path == path);
     match taken {
@@ -168,7 +168,7 @@ pub fn opened(state: &mut State, file: OpenedFile, effects: &mut Vec<Effect>) {
         state.history.clear();
         crate::state::sessions::update::untouched(state);
     } else if lines_alone && state.document.lines_alone().is_none() {
-        // The head around the streamlines.
+        // Frames the head around the streamlines.
         crate::state::edit::frame_all(state);
     }
     remember(state, path, kind, summary, effects);
@@ -176,7 +176,7 @@ pub fn opened(state: &mut State, file: OpenedFile, effects: &mut Vec<Effect>) {
     tensors::orders::ask(state, effects);
 }
 
-/// Opens the mask file beside the scan as the fit's mask.
+/// Opens the mask file next to the scan as the fit's mask.
 pub fn take_offered_mask(state: &mut State, effects: &mut Vec<Effect>) {
     let Some(path) = state.offered_mask().cloned() else {
         return;
@@ -190,7 +190,7 @@ pub fn take_offered_mask(state: &mut State, effects: &mut Vec<Effect>) {
     effects.push(Effect::submit(OpenFile::new(path)));
 }
 
-/// A data set's folder: of one visit what it has is opened, of several the user is asked.
+/// A folder with data sets: a single visit is opened; with several, the user is asked.
 pub fn found(state: &mut State, folder: Folder, effects: &mut Vec<Effect>) {
     if let Some(first) = folder.unreadable.first() {
         let text = format!(
@@ -207,7 +207,7 @@ pub fn found(state: &mut State, folder: Folder, effects: &mut Vec<Effect>) {
     }
 }
 
-/// What one of a folder's visits has is opened, and what else there is is said.
+/// Opens the files of one visit of a folder, and reports its other files.
 pub fn open_visit(state: &mut State, number: usize, effects: &mut Vec<Effect>) {
     let Some(folder) = state.session.folder.take() else {
         return;
@@ -223,7 +223,7 @@ pub fn open_visit(state: &mut State, number: usize, effects: &mut Vec<Effect>) {
     if !name.is_empty() {
         text += &format!(" of {name}");
     }
-    let left = folder.of(visit).count() - chosen.len();
+    let left = folder.files_of(visit).count() - chosen.len();
     if left > 0 {
         text += &format!("; {} can be opened by name", counted(left, "more file"));
     }
@@ -231,7 +231,7 @@ pub fn open_visit(state: &mut State, number: usize, effects: &mut Vec<Effect>) {
     state.session.notify(Severity::Information, text);
     state.session.together = chosen.iter().map(|f| f.path.clone()).collect();
     for file in chosen {
-        // Those beside it are found anyway, and the recipe stays short.
+        // Files next to the scan are found anyway, and the recipe stays short.
         let own = file.path.parent();
         let inherited = file.gradients.iter().any(|g| g.parent() != own);
         let gradients = match inherited {
@@ -243,16 +243,16 @@ pub fn open_visit(state: &mut State, number: usize, effects: &mut Vec<Effect>) {
     }
 }
 
-/// Begins what is said of a mask that the fit cannot use.
+/// Beginning of the message about a mask that the fit cannot use.
 const ELSEWHERE: &str = "The mask lies on another grid than the scan";
 
-/// Takes an opened mask for the fit where it can only be meant so: as long as nothing is fitted, or
-/// where it was opened together with the scan. Returns a sentence about a mask that lies elsewhere.
+/// Chooses an opened mask for the fit if the intention is clear: before anything is fitted, or if it was opened
+/// together with the scan. Returns a sentence about a mask on another grid.
 fn choose_mask(document: &mut Document, new: LayerId, together: &[PathBuf]) -> Option<String> {
     let scan = document.scan()?.clone();
     let grid = &scan.content.volume()?.grid;
     let mut candidates: Vec<Arc<Layer>> = document.layers.iter().rev().cloned().collect();
-    // A new scan meets the masks that were there before it.
+    // A new scan considers the masks that were opened before it.
     candidates.retain(|l| l.id == new || (new == scan.id && document.chosen_mask().is_none()));
     let joined = |l: &Layer| {
         let path = document.path(l);
@@ -267,7 +267,7 @@ fn choose_mask(document: &mut Document, new: LayerId, together: &[PathBuf]) -> O
             continue;
         };
         if document.can_be_fit_mask(layer) {
-            // Of several the largest is the brain, the others lie in it.
+            // The largest of several is that of the brain; the others lie within it.
             let chosen = document.chosen_mask().map_or(0, |(_, m)| m.count());
             if mask.count() > chosen {
                 document.fit_mask = Some(layer.id);
@@ -278,7 +278,7 @@ fn choose_mask(document: &mut Document, new: LayerId, together: &[PathBuf]) -> O
         let found = if mask.grid.shape == grid.shape {
             format!(
                 "up to {:.1} mm away from the scan's voxels",
-                grid.apart_mm(&mask.grid)
+                grid.separation_mm(&mask.grid)
             )
         } else {
             let (own, expected) = (shape(mask.grid.shape), shape(grid.shape));
@@ -345,7 +345,7 @@ pub fn remember(
     effects.push(Effect::Store);
 }
 
-/// The window and level of a file, for the next time it is opened.
+/// Stores the window of a file for the next time it is opened.
 pub fn remember_window(state: &mut State, layer: LayerId, effects: &mut Vec<Effect>) {
     let Some(layer) = state.document.layer(layer) else {
         return;
@@ -361,7 +361,7 @@ pub fn remember_window(state: &mut State, layer: LayerId, effects: &mut Vec<Effe
     }
 }
 
-/// Looks at what was just opened first. Where the results of what was open before went is no place for its.
+/// Shows the new data first. The export folder of the previous document is not reused.
 fn show_first(state: &mut State) {
     state.session.exports.folder = None;
     let (low, high) = state.document.bounds();
@@ -370,8 +370,8 @@ fn show_first(state: &mut State) {
     crate::state::edit::frame_all(state);
 }
 
-/// Adds a layer on top as one step, with what else belongs to it. A scan that is opened again, with
-/// its gradients this time, takes the old one's place, and so does a file of which more is said.
+/// Adds a layer on top as one step, with related changes. A scan that is reopened, this time with its gradients,
+/// replaces the old one, and so does a file with a new reading.
 fn add(state: &mut State, new: New, then: impl FnOnce(&mut Document, LayerId)) {
     let New {
         name,
@@ -448,7 +448,7 @@ fn add(state: &mut State, new: New, then: impl FnOnce(&mut Document, LayerId)) {
             ..Layer::new(id, name, content, display, document.origins.add(origin))
         };
         document.layers.insert(at, Arc::new(layer));
-        // Whichever was opened first: masks hide no image, unless somebody wants them to.
+        // In either order of opening: masks do not hide an image unless the user wants it.
         for mask in document.layers.iter_mut().filter(|_| first) {
             if mask.display == display::mask_alone() {
                 Arc::make_mut(mask).display = display::mask_display();
@@ -458,7 +458,7 @@ fn add(state: &mut State, new: New, then: impl FnOnce(&mut Document, LayerId)) {
     });
 }
 
-/// Something is being saved: the next goes to the same folder, in the same format.
+/// An export has started: the next one goes to the same folder, in the same format.
 pub fn exported(state: &mut State, what: &str, path: &Path, effects: &mut Vec<Effect>) {
     state.session.forget_failures(Slot::Save);
     let before = state.session.exports.clone();
@@ -467,7 +467,7 @@ pub fn exported(state: &mut State, what: &str, path: &Path, effects: &mut Vec<Ef
     effects.push(Effect::Store);
 }
 
-/// It was not saved: that folder is not suggested again, and the status line says what the message does.
+/// The export failed: its folder is not suggested again, and the status line repeats the message.
 pub fn export_failed(state: &mut State, why: &str, effects: &mut Vec<Effect>) {
     state.session.status = format!("Not saved: {why}");
     if let Some(before) = state.session.paths.exports_before.take() {

@@ -1,6 +1,6 @@
-//! What is said of weights of streamlines.
+//! The methods text of COMMIT fits.
 
-use crate::data::words::counted;
+use crate::data::text::counted;
 use crate::solvers::commit::Params;
 use crate::solvers::commit::model::Intra;
 use crate::solvers::commit::solver::Ended;
@@ -36,7 +36,7 @@ pub(in crate::state) fn weights(state: &State, citations: &mut Citations) -> Str
         lines_of(layer).is_some_and(|lines| lines.id() == weighed.of)
     };
     for (layer, weighed) in &fits {
-        // Some that were kept of streamlines that are still there were not fitted by themselves.
+        // A subset kept from streamlines that still exist was not fitted separately.
         let mut all = fits.iter();
         let whole = all.any(|(of, w)| w.of == weighed.of && current(of, w));
         if current(layer, weighed) || !whole {
@@ -73,16 +73,16 @@ fn one(state: &State, layer: &Layer, weighed: &Weighed, citations: &mut Citation
     }
     text += &steering(&from.params, citations);
     let ended = match f.ended {
-        Ended::Objective => "the objective changed no more",
+        Ended::Objective => "the objective no longer changed",
         Ended::Kkt => "the conditions of optimality were met",
         Ended::Target => "a given objective was reached",
-        Ended::Iterations => "the most iterations were reached",
-        Ended::Cancelled => "it was stopped by hand",
+        Ended::Iterations => "the iteration limit was reached",
+        Ended::Cancelled => "the user stopped it",
     };
     let _ = write!(
         text,
-        ", by accelerated proximal gradients {} in {}, until {ended}; {} of them have a weight \
-         (root mean square error {:.4} over {}).",
+        ", by accelerated proximal gradients {} in {}, until {ended}; {} of them have a non-zero weight (root \
+         mean square error {:.4} over {}).",
         citations.cite(PROXIMAL),
         counted(f.iterations as usize, "iteration"),
         count(weighed.sorted.len() as u64),
@@ -93,7 +93,7 @@ fn one(state: &State, layer: &Layer, weighed: &Weighed, citations: &mut Citation
     if left_out > 0 {
         let _ = write!(
             text,
-            " {} lie outside those voxels or have one point, and weight 0.",
+            " {} lie outside those voxels or have a single point, and have weight 0.",
             count(left_out)
         );
     }
@@ -101,7 +101,7 @@ fn one(state: &State, layer: &Layer, weighed: &Weighed, citations: &mut Citation
     if cut > 0.0 {
         let _ = write!(
             text,
-            " {} of at least {cut} were kept.",
+            " {} with a weight of at least {cut} were kept.",
             count(weighed.kept(cut) as u64)
         );
     }
@@ -114,8 +114,8 @@ fn one(state: &State, layer: &Layer, weighed: &Weighed, citations: &mut Citation
 fn without(lesion: &VirtualLesion) -> String {
     let [before, after] = lesion.rmse;
     format!(
-        " Without {} ({}), the other weights fitted again, the root mean square error was {after:.4} \
-         in place of {before:.4}.",
+        " Without {} ({}) and with the other weights fitted again, the root mean square error was {after:.4} \
+         instead of {before:.4}.",
         lesion.name,
         counted(lesion.streamlines as usize, "streamline")
     )
@@ -131,7 +131,7 @@ fn model(params: &Params, citations: &mut Citations) -> String {
     let mut parts = vec![match &model.intra {
         Intra::Density => {
             return format!(
-                "the length of their segments in each voxel alone {}",
+                "only the length of their segments in each voxel {}",
                 citations.cite(DENSITY)
             );
         }
@@ -178,14 +178,14 @@ fn steering(params: &Params, citations: &mut Citations) -> String {
     if params.lasso > 0.0 {
         let _ = write!(
             text,
-            ", with a penalty of the sum of weights ({} of the one that leaves none)",
+            ", with a penalty on the sum of weights ({} of the penalty that sets all to 0)",
             params.lasso
         );
     }
     if params.group > 0.0 {
         let _ = write!(
             text,
-            ", with a penalty of bundles {} ({} of the one that leaves none)",
+            ", with a penalty on bundles {} ({} of the penalty that sets all to 0)",
             citations.cite(GROUPS),
             params.group
         );
@@ -195,9 +195,9 @@ fn steering(params: &Params, citations: &mut Citations) -> String {
     }
     let switches = params.switches;
     let off = [
-        (switches.merge_b0, "b = 0 volumes kept apart"),
-        (switches.normalise_signal, "signals as they are"),
-        (switches.normalise_kernels, "kernels as they are"),
+        (switches.merge_b0, "b = 0 volumes kept separate"),
+        (switches.normalise_signal, "signals not normalised"),
+        (switches.normalise_kernels, "kernels not normalised"),
     ];
     for (_, words) in off.iter().filter(|(on, _)| !on) {
         let _ = write!(text, ", {words}");

@@ -1,4 +1,4 @@
-//! A fit of weights, and the command that makes it.
+//! The recipe of a COMMIT fit, with its command.
 
 use crate::parameters::arguments;
 use crate::solvers::commit::Params;
@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
-/// Where weights and their maps come from.
+/// Recipe of weights and their maps.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct CommitRecipe {
     /// The recipe of the streamlines.
@@ -23,9 +23,9 @@ pub struct CommitRecipe {
     pub params: Params,
     /// Shells of the scan, on which defaults depend.
     pub shells: usize,
-    /// The least weight of the streamlines that stay.
+    /// The smallest weight of the streamlines that are kept.
     pub least: f32,
-    /// What it needs and no file holds: a mask, peaks.
+    /// An input that no file holds: a mask, peaks.
     pub unfiled: Option<String>,
 }
 
@@ -34,8 +34,8 @@ impl CommitRecipe {
     pub fn no_command(&self) -> Option<String> {
         if let Some(what) = &self.unfiled {
             return Some(format!(
-                "There is no command for these weights, since \"{what}\" is in no file: export that first, \
-                 or save the session, whose command makes all of it again"
+                "There is no command for these weights, since \"{what}\" is in no file: export that first, or \
+                 save the session, whose command recomputes all of it"
             ));
         }
         self.of.no_command()
@@ -62,7 +62,7 @@ impl CommitRecipe {
         text + &format!(" --out {}", quoted_path(out))
     }
 
-    /// The parameters, with what their table does not hold.
+    /// The parameters, including those not in their table.
     fn of_params(&self) -> String {
         let mut text = arguments(&self.params);
         if let Intra::GammaCylinders { radii, .. } = &self.params.model.intra {

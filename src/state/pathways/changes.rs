@@ -1,4 +1,4 @@
-//! Pathways: the live one's controls, and kept ones.
+//! Pathways: the controls of the live one, and kept ones.
 
 use crate::data::appearance::Transfer;
 use crate::state::Document;

@@ -1,4 +1,4 @@
-//! Questions to the document about pathways.
+//! Queries on the document about pathways.
 
 use crate::data::Region;
 use crate::data::Role;
@@ -15,8 +15,8 @@ impl Document {
         these.map(|r| (**r).clone()).collect()
     }
 
-    /// The pathway of the document as it is; `None` without tensors or one of the ends.
-    pub fn wanted_pathway(&self) -> Option<PathwayKey> {
+    /// The key of the document's pathway; `None` without tensors or one of the ends.
+    pub fn pathway_key(&self) -> Option<PathwayKey> {
         let there = |role| self.regions.iter().any(|r| r.role == role);
         let tensors = self.tensors.as_ref()?;
         (there(Role::Seed) && there(Role::Target)).then(|| PathwayKey {
@@ -26,7 +26,7 @@ impl Document {
         })
     }
 
-    /// A name for a kept pathway: this one, or with a number where another has it.
+    /// A name for a kept pathway: this one, with a number if another has it.
     pub fn pathway_name(&self, base: &str, of: Option<LayerId>) -> String {
         let others = || self.kept_pathways.iter().filter(|k| Some(k.id) != of);
         let taken = |name: &String| others().any(|k| k.name == *name);
@@ -35,7 +35,7 @@ impl Document {
         names.find(|name| !taken(name)).unwrap_or_default()
     }
 
-    /// The colour of the next one that is kept.
+    /// The colour of the next pathway to be kept.
     pub fn next_pathway_colour(&self) -> [u8; 3] {
         let used = |c: &&[u8; 3]| {
             self.kept_pathways

@@ -1,4 +1,4 @@
-//! The feature pathways.
+//! The feature pathways: minimal paths between two regions, and the voxels around them.
 
 pub(in crate::state) mod changes;
 mod document;

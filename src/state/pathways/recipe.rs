@@ -23,7 +23,7 @@ pub fn command(
             Role::Target => "to",
             Role::Mask => "within",
             Role::Exclude => "exclude",
-            // Have no part in it.
+            // These roles have no effect.
             Role::Include | Role::Terminate | Role::Region => continue,
         };
         text += &format!(" --{name} {}", quoted(&region.shape.to_string()));

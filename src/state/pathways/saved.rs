@@ -1,4 +1,4 @@
-//! Kept pathways in a session: not the costs, but all that they are solved from.
+//! Kept pathways in a session: the inputs to recompute them, not the costs.
 
 use crate::jobs::session::ReadSession;
 use crate::state::Document;

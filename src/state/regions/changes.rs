@@ -1,4 +1,4 @@
-//! Regions: where and how large they are, role, name and colour.
+//! Regions: position, size, role, name and colour.
 
 use crate::data::region::RegionId;
 use crate::data::{Region, Shape};
@@ -42,7 +42,7 @@ fn fields(region: &Region) -> Fields {
     fields
 }
 
-/// As the list of regions and the crosshair have lengths and places.
+/// Lengths and positions as in the list of regions and at the crosshair.
 fn shape(fields: &mut Fields, shape: &Shape) {
     let place = |fields: &mut Fields, at: glam::DVec3| {
         fields.numbers("Position", &at.to_array(), ", ", (1, "mm"));

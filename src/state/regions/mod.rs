@@ -1,7 +1,8 @@
-//! Regions that streamlines and pathways begin in, end in or avoid.
+//! Regions in which streamlines and pathways begin or end, or which they pass or avoid.
 
 use crate::data::Role;
 
+pub(in crate::state) mod actions;
 pub(in crate::state) mod changes;
 pub(in crate::state) mod draw;
 pub mod drawing;
@@ -12,7 +13,7 @@ pub(in crate::state) mod saved;
 pub mod types;
 pub(in crate::state) mod update;
 
-/// Radius or half edge of a new region, mm.
+/// Radius or half edge length of a new region, mm.
 pub fn region_radius_mm(role: Role) -> f64 {
     match role {
         Role::Seed => 5.0,

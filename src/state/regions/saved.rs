@@ -47,7 +47,7 @@ fn read_region(
             let Some(DocumentContent::Mask(mask)) = layer else {
                 return Err(match document.missing_layer(LayerId(*id)) {
                     Some(missing) => format!("its mask could not be opened: {}", missing.why),
-                    None => "the mask that it is is not here".to_owned(),
+                    None => "its own mask is missing".to_owned(),
                 });
             };
             Shape::Mask(mask.clone())
@@ -64,7 +64,7 @@ fn read_region(
     })
 }
 
-/// A region that something refers to; an error is half a sentence.
+/// A region that another item refers to; an error is half a sentence.
 pub(in crate::state) fn region(
     document: &Document,
     read: &ReadSession,
@@ -74,8 +74,7 @@ pub(in crate::state) fn region(
     read_region(document, read, saved).map_err(message)
 }
 
-/// Puts the regions into a document whose layers are there; returns which they are, by their places in the
-/// session.
+/// Adds the regions to a document whose layers are loaded; returns which they are, by their indices in the session.
 pub(in crate::state) fn put(
     document: &mut Document,
     read: &Arc<ReadSession>,
@@ -145,14 +144,14 @@ impl Lists<'_> {
                         });
                     }
                 }
-                // They have their own places.
+                // They are stored elsewhere.
                 SessionPart::Weights(_) | SessionPart::Surface(..) => {}
             }
         }
         (regions, pathways)
     }
 
-    /// A region of another session in the numbers of this one; `None` where that one lacks its mask.
+    /// A region of another session in the numbers of this one; `None` if that session lacks its mask.
     pub(in crate::state) fn as_it_was(
         &mut self,
         read: &ReadSession,

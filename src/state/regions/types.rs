@@ -1,14 +1,16 @@
-//! A region that is being made by computation: what is set, and what of it is there. It follows its
-//! controls; the tool in the hand says which.
+//! A region being computed: its settings, and the results so far. It follows its controls; the active tool determines
+//! the kind.
 
+use crate::data::Outline;
 use crate::data::region::RegionId;
-use crate::data::{DataId, Shape};
-use crate::solvers::region::{Change, Combine, Numbers};
-use crate::state::{Layer, LayerId};
+use crate::data::{DataId, Role, Shape, Stroke};
+use crate::solvers::region::{Change, Combine, LabelCount, Numbers};
+use crate::state::{Drawing, Layer, LayerId, Phase, RegionsChange};
 use glam::DVec3;
+use std::path::PathBuf;
 use std::sync::Arc;
 
-/// What a region is made of; plain values, compared to see whether anything changed.
+/// Inputs of a computed region; plain values, compared to detect changes.
 #[derive(Clone, PartialEq, Debug)]
 pub enum Source {
     Threshold {
@@ -24,7 +26,7 @@ pub enum Source {
         from: DVec3,
         tolerance: f32,
         most_ml: f64,
-        /// Taken away from the region, not joined to it.
+        /// Subtracted from the region instead of added.
         erase: bool,
     },
     Change(Change),
@@ -35,7 +37,7 @@ pub enum Source {
 }
 
 impl Source {
-    /// For undo.
+    /// Label of the undo step.
     pub fn label(&self) -> &'static str {
         match self {
             Self::Threshold { .. } => "Threshold region",
@@ -55,17 +57,17 @@ impl Source {
 pub struct Making {
     /// `None` until the first result of a new region.
     pub region: Option<RegionId>,
-    /// The region as it was.
+    /// The region before the change.
     pub base: Option<Arc<Shape>>,
     pub source: Source,
-    /// Tells its jobs from those of others.
+    /// Distinguishes its jobs from those of others.
     pub serial: u64,
-    /// A job is on its way; whether another is wanted after it.
+    /// Whether a job is running, and whether another must follow.
     pub running: bool,
     pub again: bool,
-    /// A control is in the hand.
+    /// A control is being dragged.
     pub live: bool,
-    /// What is to be said about the result.
+    /// A remark about the result.
     pub note: Option<String>,
 }
 
@@ -75,14 +77,95 @@ pub struct Labels {
     pub layer: LayerId,
     pub of: DataId,
     pub frame: usize,
-    /// `None` while they are counted.
+    /// `None` while they are being counted.
     pub numbers: Option<Result<Arc<Numbers>, String>>,
 }
 
-/// What the region of a label is called: as in the label map's table, else by its name and the number.
+/// The name for the region of a label: from the label map's table, else its layer's name and the number.
 pub fn region_name(layer: &Layer, number: i64) -> String {
     let table = layer.content.volume().and_then(|v| v.labels.as_ref());
     let known = u32::try_from(number).ok().zip(table);
     let name = known.and_then(|(number, table)| table.name(number));
     name.map_or_else(|| format!("{} {number}", layer.name), str::to_owned)
+}
+
+/// Changes of one region, or of their list.
+#[derive(Clone, Debug)]
+pub enum RegionAction {
+    Save {
+        region: RegionId,
+        path: PathBuf,
+    },
+    Place {
+        role: Role,
+        shape: Shape,
+    },
+    FromLayer {
+        layer: LayerId,
+        role: Role,
+    },
+    Select(Option<RegionId>),
+    SetShape {
+        region: RegionId,
+        shape: Shape,
+        phase: Phase,
+    },
+    SetRole {
+        region: RegionId,
+        role: Role,
+    },
+    Rename {
+        region: RegionId,
+        name: String,
+    },
+    SetColour {
+        region: RegionId,
+        colour: Option<[u8; 3]>,
+    },
+    Toggle(RegionId),
+    Delete(RegionId),
+    /// Changes several regions as one step.
+    ChangeSeveral {
+        regions: Vec<RegionId>,
+        change: RegionsChange,
+    },
+    /// To another index in the list, counted from the top.
+    Move {
+        region: RegionId,
+        to: usize,
+    },
+    Duplicate(RegionId),
+    /// All regions: as one label map, or as one mask each.
+    SaveAll {
+        path: PathBuf,
+        as_labels: bool,
+    },
+    Make {
+        source: Source,
+        phase: Phase,
+    },
+    /// Shows the labels of a label map.
+    CountLabels(LayerId),
+    FromLabels {
+        labels: Vec<LabelCount>,
+        role: Role,
+    },
+    SetDrawing(Drawing),
+    /// The region that the next stroke is drawn into; `None`: a new one of this role.
+    DrawInto {
+        region: Option<RegionId>,
+        role: Role,
+    },
+    /// A part of the brush's path.
+    Stroke {
+        stroke: Stroke,
+        erase: bool,
+        /// The button has just gone down.
+        begins: bool,
+        phase: Phase,
+    },
+    DrawOutline {
+        outline: Outline,
+        erase: bool,
+    },
 }

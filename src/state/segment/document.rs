@@ -1,4 +1,4 @@
-//! Questions to the document about segmentation.
+//! Queries on the document about segmentation.
 
 use crate::data::DataId;
 use crate::data::{Mask, Volume};
@@ -10,8 +10,8 @@ use crate::state::segment::{Segmented, scalar};
 use std::sync::Arc;
 
 impl Document {
-    /// The image that is segmented: the chosen one, else the topmost visible one, else the topmost that was opened.
-    /// A map that a fit gives is the default only where no other image is open.
+    /// The segmented image: the chosen one, else the topmost visible one, else the topmost that was opened. A map of a
+    /// fit is the default only if no other image is open.
     pub fn segmented_image(&self) -> Option<(&Arc<Layer>, &Volume)> {
         fn of(l: &Arc<Layer>) -> Option<(&Arc<Layer>, &Volume)> {
             Some((l, scalar(l)?))
@@ -34,7 +34,7 @@ impl Document {
             .or_else(|| layers().find_map(of))
     }
 
-    /// Whether a layer is a map of the fit of weights; files of other programs by their names.
+    /// Whether a layer is a map of a COMMIT fit; files of other programs are recognised by their names.
     fn is_of_weights(&self, layer: &Layer) -> bool {
         let name = layer.name.to_lowercase();
         let named = ["compartment_ic", "compartment_ec", "compartment_iso"];
@@ -42,8 +42,8 @@ impl Document {
         own || named.iter().any(|word| name.contains(word))
     }
 
-    /// Whether a layer says how far a fit is off, or how much worse another one is; files of other programs by their
-    /// names.
+    /// Whether a layer is an error map of a fit, or shows the increase of the error; files of other programs are
+    /// recognised by their names.
     fn is_error(&self, layer: &Layer) -> bool {
         let map = self.map_of(layer.id).map(|of| &of.map);
         let name = layer.name.to_lowercase();
@@ -63,7 +63,7 @@ impl Document {
         params
     }
 
-    /// The mask that is compared with, of the image's grid or another.
+    /// The reference mask, on the image's grid or another.
     pub fn reference_mask(&self) -> Option<&Mask> {
         match &self.layer(self.segment.reference?)?.content {
             Content::Mask(mask) => Some(mask),

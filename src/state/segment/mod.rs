@@ -1,4 +1,4 @@
-//! The feature segment.
+//! The feature segment: segmentation by a level set.
 
 pub(in crate::state) mod changes;
 mod document;

@@ -1,5 +1,4 @@
-//! Segmentations in a session: the masks themselves, all that they were made from, and the surface in the
-//! hand as its script.
+//! Segmentations in a session: the masks themselves, all their inputs, and the live surface as its script.
 
 use crate::data::region::RegionId;
 use crate::data::{Mask, Region, Role, Shape};
@@ -20,7 +19,7 @@ use crate::state::sessions::saved::{
 };
 use std::sync::Arc;
 
-/// Far above what a hand does; a damaged session asks for no hours.
+/// Far more than a user runs, so that a damaged session does not run for hours.
 const MOST_STEPS: u64 = 1_000_000_000;
 
 impl Lists<'_> {
@@ -103,7 +102,7 @@ impl Lists<'_> {
         SavedInputs { layer, painted }
     }
 
-    /// `run`: how the surface gets to where it is.
+    /// `run`: how the surface reaches its present state.
     pub(in crate::state) fn segmentation(
         &mut self,
         document: &Document,
@@ -147,8 +146,7 @@ impl Lists<'_> {
 }
 
 impl Lists<'_> {
-    /// The surface of the session that was opened, where it cannot be read and no other was begun, as it
-    /// was there.
+    /// The surface of the opened session, if it cannot be read and no other was begun, stored as it was.
     pub(in crate::state) fn missing_surface(
         &mut self,
         document: &Document,
@@ -177,7 +175,7 @@ impl Lists<'_> {
                         SessionPart::Region(region) => Some(region),
                         _ => None,
                     });
-                // They come behind those that are here.
+                // They follow those that are loaded.
                 Some(document.regions.len() + regions.position(|r| *r == *region)?)
             }
         });
@@ -185,7 +183,7 @@ impl Lists<'_> {
     }
 }
 
-/// A region's place in the list.
+/// A region's index in the list.
 fn place_of(document: &Document, region: Option<RegionId>) -> Option<usize> {
     let mut regions = document.regions.iter();
     regions.position(|r| Some(r.id) == region)
@@ -196,7 +194,7 @@ fn start(read: &ReadSession, saved: &SavedStart) -> Result<Start, String> {
         SavedStart::Spheres => Start::Spheres,
         SavedStart::Mask { name, mask } => {
             let mask = read.masks.get(*mask).and_then(|m| m.as_ref().ok());
-            let mask = mask.ok_or("the mask that it begins with is damaged")?;
+            let mask = mask.ok_or("its initial mask is damaged")?;
             Start::Mask(name.clone(), mask.clone())
         }
         SavedStart::Values { low, high } => Start::Values {
@@ -210,7 +208,7 @@ fn start(read: &ReadSession, saved: &SavedStart) -> Result<Start, String> {
     })
 }
 
-/// `inputs`: how many there are.
+/// `inputs`: their number.
 fn sound(script: &RunHistory, inputs: usize) -> Result<(), String> {
     script.params.check().map_err(|e| e.to_string())?;
     script.layout.check()?;
@@ -232,14 +230,14 @@ fn painted(
     Ok([shapes(grow)?, shapes(hold)?])
 }
 
-/// How far the surface was; an error is half a sentence.
+/// Progress of the surface; an error is half a sentence.
 fn resume(
     document: &Document,
     read: &ReadSession,
     run: &SavedRun,
     spheres: &[PlacedSphere],
 ) -> Result<RunCheckpoint, String> {
-    // Those of older sessions have none.
+    // Older sessions have none.
     sound(&run.script, run.inputs.len().max(1))?;
     let speed_sources = run.inputs.iter().map(|inputs| {
         let layer = match inputs.layer {
@@ -247,7 +245,7 @@ fn resume(
             Some((SavedInput { layer: id, .. }, frame)) => {
                 let layer = document.layer(LayerId(id)).and_then(|l| scalar(l));
                 let layer = layer.filter(|volume| frame < volume.frames);
-                let layer = layer.ok_or("an image of its speeds is not here")?;
+                let layer = layer.ok_or("an image of its speeds is missing")?;
                 Some((id, layer.clone(), frame))
             }
         };
@@ -295,7 +293,7 @@ pub(in crate::state) fn resolve(
     })
 }
 
-/// The layer, of which the document then knows its surface.
+/// Creates the layer, and records its surface in the document.
 fn restored(
     document: &mut Document,
     read: &ReadSession,
@@ -325,7 +323,7 @@ fn restored(
     Ok(Layer::new(id, name, Content::Mask(mask), display, origin))
 }
 
-/// Masks that were segmented.
+/// Restores segmented masks.
 pub(in crate::state) fn make(
     document: &mut Document,
     read: &ReadSession,
@@ -337,8 +335,8 @@ pub(in crate::state) fn make(
     }
 }
 
-/// Puts the surface in the hand into a document whose layers and regions are there: which these are, by
-/// their places in the session.
+/// Adds the live surface to a document whose layers and regions are loaded; the latter are given by their indices in
+/// the session.
 pub(in crate::state) fn put_surface(
     document: &mut Document,
     read: &Arc<ReadSession>,

@@ -1,4 +1,4 @@
-//! Results of work on sessions, and what they change in the state.
+//! Results of session jobs, and their effect on the state.
 
 use crate::jobs::session::{SessionOutput, SessionRequest};
 use crate::jobs::{Delivery, Receive};

@@ -1,5 +1,5 @@
-//! The document in a session file: what is written for each thing a user has, and nothing that can be
-//! opened or computed again.
+//! The document in a session file: one record for each item of the document, and nothing that can be opened or
+//! recomputed.
 //!
 //! Each kind of thing has one place here: where layers come from is the table of [`SavedOrigin`]s, which a layer names by
 //! number; a kind of region is a variant of [`SavedShape`], a parameter a field of what it belongs to. Fields that come
@@ -42,7 +42,7 @@ use crate::state::core::display::Display;
 use crate::state::document::Method;
 use crate::state::filter::{Filtering, FitStatistics, VirtualLesion};
 use crate::state::pathways::{self, AmongPairs, PathwaySettings};
-use crate::state::recipe::MediumRecipe;
+use crate::state::recipe::RayMetricParams;
 use crate::state::segment::SegmentSettings;
 use crate::state::segment::jobs::LeakNotice;
 use crate::state::sessions::unsaved::InSession;
@@ -53,7 +53,7 @@ use glam::DVec3;
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
 
-/// What the state adds to a session file. Files, masks and layers are named by their numbers.
+/// The state's part of a session file. Files, masks and layers are referred to by their numbers.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct Content {
     /// Where layers come from; documents of one session share the table.
@@ -61,23 +61,22 @@ pub struct Content {
     pub document: SavedDocument,
     #[serde(default)]
     pub view: Option<View>,
-    /// The session that a save for recovery belongs to.
+    /// The session that a recovery copy belongs to.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub origin: Option<PathBuf>,
-    /// Checksum of that one as it was read or written last.
+    /// Checksum of that session when it was last read or written.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub origin_sha256: Option<String>,
-    /// What of a save for recovery is in that session.
+    /// The part of a recovery copy that is in that session.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub in_session: Option<InSession>,
-    /// What is kept to be compared with, from the oldest.
+    /// The snapshots, from the oldest.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub snapshots: Vec<SavedSnapshot>,
 }
 
 impl Content {
-    /// What of a copy for recovery is in the session that it belongs to, where that one is what it was, or was
-    /// never saved.
+    /// The part of a recovery copy that is in the session it belongs to, if that is unchanged or was never saved.
     pub fn in_session(&self, read: &ReadSession) -> Option<&InSession> {
         self.in_session
             .as_ref()
@@ -85,12 +84,12 @@ impl Content {
     }
 }
 
-/// What was there once; live streamlines are a layer of it.
+/// A snapshot; its live streamlines are stored as a layer.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct SavedSnapshot {
     pub name: String,
     pub document: SavedDocument,
-    /// That layer.
+    /// The layer that was live.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub live: Option<u64>,
 }
@@ -109,7 +108,7 @@ pub struct SavedDocument {
     pub track_display: Display,
     #[serde(default)]
     pub whole_brain: WholeBrain,
-    pub medium: MediumRecipe,
+    pub medium: RayMetricParams,
     pub rays: geodesic::Params,
     pub cut: Cut,
     pub ray_display: Display,
@@ -123,7 +122,7 @@ pub struct SavedDocument {
     pub filter: Filtering,
     #[serde(default)]
     pub store: ResultStorage,
-    /// Regions in it are named by their places in the list.
+    /// Its regions are referred to by their indices in the list.
     #[serde(default)]
     pub bundle: Bundle,
 }
@@ -167,9 +166,9 @@ pub enum SavedContent {
 /// Weights of a layer's streamlines.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct SavedWeights {
-    /// Which of the session's numbers they are.
+    /// Index among the session's numbers.
     pub values: usize,
-    /// The streamlines were not edited since.
+    /// The streamlines have not been edited since.
     pub current: bool,
     /// The fit, by its number in the table of origins.
     pub fit: usize,
@@ -206,7 +205,7 @@ pub struct SavedPathway {
     pub compared: Option<AmongPairs>,
 }
 
-/// What a surface begins with, before spheres.
+/// Initial surface before any spheres are added.
 #[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
 pub enum SavedStart {
     #[default]
@@ -225,7 +224,7 @@ pub enum SavedStart {
     },
 }
 
-/// The surface in the hand.
+/// The live surface.
 #[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct SavedSegmentation {
@@ -236,9 +235,9 @@ pub struct SavedSegmentation {
     pub spheres: Vec<Sphere>,
     pub reference: Option<u64>,
     pub layer: Option<u64>,
-    /// Regions by their places in the list.
+    /// Regions, by their indices in the list.
     pub painted: [Option<usize>; 2],
-    /// How far it was.
+    /// Its progress.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub run: Option<SavedRun>,
 }
@@ -246,17 +245,17 @@ pub struct SavedSegmentation {
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct SavedRun {
     pub script: RunHistory,
-    /// Spheres by their places in the list, and after how many steps they were placed.
+    /// Spheres by their indices in the list, each with the step after which it was placed.
     pub placed: Vec<(usize, u64)>,
     /// The leak at which it was paused.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub leak: Option<LeakNotice>,
-    /// By the numbers of the script; none: what the surface has now.
+    /// By the numbers of the script; empty: the present ones of the surface.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub inputs: Vec<SavedInputs>,
 }
 
-/// What gave speeds beside the image.
+/// Inputs of the speed besides the image.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct SavedInputs {
     /// With the volume of it.
@@ -269,10 +268,10 @@ pub struct SavedRegion {
     pub name: String,
     pub role: Role,
     pub shape: SavedShape,
-    /// sRGB; none: the role's.
+    /// sRGB; `None`: the role's.
     pub colour: Option<[u8; 3]>,
     pub visible: bool,
-    /// What it was in a label map.
+    /// Its number in a label map.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub label: Option<u32>,
 }
@@ -287,14 +286,14 @@ pub enum SavedShape {
         centre: DVec3,
         half_mm: DVec3,
     },
-    /// In the session itself.
+    /// Stored in the session itself.
     Mask(usize),
-    /// The mask that a layer is.
+    /// The mask of a layer.
     Layer(u64),
 }
 
-/// What is said of a layer whose file is not what it was: `refFA.nii.gz is not the file this session was
-/// saved with: it has 683 319 bytes and had 752 851`.
+/// The sentence about a layer whose file has changed: `refFA.nii.gz is not the file this session was saved with: it has
+/// 683 319 bytes and had 752 851`.
 pub(in crate::state) fn not_what_it_was(entry: &Entry, path: &Path, change: &Change) -> String {
     let name = entry.name();
     let now = path.file_name().unwrap_or_default().to_string_lossy();

@@ -1,4 +1,4 @@
-//! The feature streamlines.
+//! The feature streamlines: selection, values, edits and connections of streamlines.
 
 pub(in crate::state) mod changes;
 pub mod jobs;

@@ -1,4 +1,4 @@
-//! Streamlines of a layer: filtered, chosen, deleted, looked at along and between labels.
+//! Streamlines of a layer: rules, selection, deletion, profiles and connections.
 
 pub(in crate::state) mod apart;
 mod asked;
@@ -8,7 +8,7 @@ mod measure;
 mod save;
 pub(in crate::state) mod select_manually;
 
-use crate::state::action::Phase;
+use crate::state::core::phase::Phase;
 use crate::state::edit::edit;
 pub use crate::state::streamlines::update::asked::{asked, sifted};
 pub use crate::state::streamlines::update::edits::keep_marked;

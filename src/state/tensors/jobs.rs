@@ -1,4 +1,4 @@
-//! Fitting tensors, and checking what they are from: the axes of the gradients, the order of six volumes.
+//! Fitting tensors, and checking their inputs: the axes of the gradients, the order of six volumes.
 
 pub mod fit;
 
@@ -14,7 +14,7 @@ use std::sync::Arc;
 /// Both checks: the newest wins.
 pub const CHECK: Slot = Slot::latest_wins("check");
 
-/// Compares the 24 ways to exchange and flip the axes of the gradients that the tensors are from.
+/// Compares the 24 permutations and flips of the axes of the tensors' gradients.
 #[derive(Clone, Debug)]
 pub struct CheckGradients {
     /// The scan's image.

@@ -1,4 +1,4 @@
-//! Sentences about the mask that tensors are within, and about seeds outside it.
+//! Sentences about the mask of the tensors, and about seeds outside it.
 
 use crate::solvers::tensor_fit::MaskReport;
 use crate::state::Document;
@@ -8,10 +8,10 @@ use crate::state::document::FitMask;
 
 /// The mask that a fit finds from its scan.
 pub const AUTOMATIC: &str = "the automatic mask";
-/// The voxels where an image of tensors holds one.
+/// The voxels in which an image of tensors has one.
 pub const GIVEN: &str = "the mask of the tensors";
 
-/// The mask that a document's tensors are within, as part of a sentence.
+/// The name of the mask of a document's tensors, as part of a sentence.
 pub fn name_of(document: &Document) -> String {
     let Some(tensors) = &document.tensors else {
         return AUTOMATIC.to_owned();
@@ -28,7 +28,7 @@ pub fn name_of(document: &Document) -> String {
     }
 }
 
-/// The mask of the tensors that a kept result was made from; the document's tensors may have another mask now.
+/// The mask of the tensors of a kept result; the document's present tensors may have another.
 pub fn name_of_fit(document: &Document, fit: OriginId) -> String {
     let origins = &document.origins;
     let named = |found: &dyn Fn(&Layer) -> bool| {
@@ -72,13 +72,13 @@ pub fn facts(found: &MaskReport) -> String {
     )
 }
 
-/// What is doubtful about a mask that was found.
+/// Doubts about a mask that was found from a scan.
 pub fn doubt(found: &MaskReport) -> Option<String> {
     let why = if found.changes_with_threshold() {
         format!(
             "it changes with the threshold (agreement {}, expected at least {})",
             fixed(found.agreement, 2),
-            fixed(MaskReport::LEAST_AGREEMENT, 2)
+            fixed(MaskReport::MIN_AGREEMENT, 2)
         )
     } else if found.has_large_hole() {
         format!(

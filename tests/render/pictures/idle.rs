@@ -1,4 +1,4 @@
-//! What stays in memory that no pane shows.
+//! Memory of data that no pane shows.
 
 use super::loading::{PANE, busy_scene, difference};
 use super::{fresh_offscreen, image, plain_grid};
@@ -38,8 +38,8 @@ fn idle_data() {
     assert!(offscreen.renderer.device_bytes() >= 4 * one);
 }
 
-/// What was shown last is let go of on the device and on the host, whatever may stay idle; shown again it is
-/// the same picture.
+/// The last picture's data are released on the device and on the host, whatever may stay idle; shown again it is the
+/// same picture.
 fn nothing_shows() {
     let mut random = Random::fresh("nothing_shows");
     let mut offscreen = fresh_offscreen();
@@ -70,7 +70,7 @@ fn nothing_shows() {
     assert_eq!(difference(&shown, &again).0, 0);
 }
 
-/// A worker has painted it: drawing it turns no voxel's number into a colour, and loads nothing but colours.
+/// A worker has computed its picture: drawing it converts no voxel's number to a colour, and loads only colours.
 fn label_map() {
     let colours = [[0; 3], [10, 200, 30], [250, 20, 120]];
     let label = |number: u32| Label {

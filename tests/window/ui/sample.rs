@@ -20,7 +20,7 @@ pub const BACKEND: &str = "CPU 2 threads · AVX2";
 
 fn gradients(n: usize) -> Gradients {
     let direction = |i: usize| {
-        // Golden-angle spiral: well spread, no two alike.
+        // Golden-angle spiral: evenly spread, no two alike.
         let z = 1.0 - 2.0 * (i as f64 + 0.5) / n as f64;
         let angle = i as f64 * 2.399_963;
         let r = (1.0 - z * z).sqrt();
@@ -34,9 +34,9 @@ fn gradients(n: usize) -> Gradients {
     }
 }
 
-/// An ellipsoid's worth of fibres along the head's long axis.
+/// An ellipsoid of fibres along the head's long axis.
 pub fn state(shape: [usize; 3], directions: usize) -> State {
-    // Quarters of a millimetre, as scanners have.
+    // Quarters of a millimetre, as on scanners.
     let spacing = DVec3::new(142.0, 184.0, 150.0) / DVec3::from_array(shape.map(|n| n as f64));
     let spacing = (spacing * 4.0).round() / 4.0;
     let origin = DVec3::new(-71.0, -104.0, -66.0);

@@ -1,4 +1,4 @@
-//! Uploaded data, found again by its id.
+//! A cache of uploaded data by id.
 
 use crate::compute::DataId;
 use crate::compute::lru::Lru;
@@ -6,16 +6,16 @@ use cudarc::driver::CudaSlice;
 use std::any::{Any, TypeId};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// Which value, in which form, of which element type.
+/// The value, its form, and its element type.
 type Key = (DataId, &'static str, TypeId);
 type Buffer = Arc<dyn Any + Send + Sync>;
 
-/// The device buffers of one card, dropped when room is short and nobody else holds them.
+/// The device buffers of one card, dropped when memory is short and no other handle to them exists.
 pub struct Buffers {
     kept: Mutex<Lru<Key, Buffer>>,
-    /// Most bytes kept.
+    /// Largest number of bytes kept.
     capacity: u64,
-    /// One upload at a time, so that two threads never upload the same.
+    /// Permits one upload at a time, so that two threads never upload the same value.
     uploading: Mutex<()>,
 }
 
@@ -28,24 +28,24 @@ impl Buffers {
         }
     }
 
-    fn kept(&self) -> MutexGuard<'_, Lru<Key, Buffer>> {
+    fn lock_buffers(&self) -> MutexGuard<'_, Lru<Key, Buffer>> {
         self.kept.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     pub fn bytes(&self) -> u64 {
-        self.kept().bytes()
+        self.lock_buffers().bytes()
     }
 
     fn find<T: 'static>(&self, key: &Key) -> Option<Arc<CudaSlice<T>>> {
-        self.kept().get(key)?.clone().downcast().ok()
+        self.lock_buffers().get(key)?.clone().downcast().ok()
     }
 
-    /// Whether there is a buffer of this name.
+    /// Whether there is a buffer with this key.
     pub fn has<T: 'static>(&self, id: DataId, tag: &'static str) -> bool {
         self.find::<T>(&(id, tag, TypeId::of::<T>())).is_some()
     }
 
-    /// The buffer of this name, which `upload` makes unless it is there.
+    /// The buffer with this key; `upload` creates it if it is missing.
     pub fn get<T: 'static, E>(
         &self,
         id: DataId,
@@ -65,19 +65,19 @@ impl Buffers {
         }
         let made = Arc::new(upload()?);
         let bytes = made.num_bytes() as u64;
-        let mut kept = self.kept();
+        let mut kept = self.lock_buffers();
         let over = (kept.bytes() + bytes).saturating_sub(self.capacity);
         let mut gone = kept.evict(over, unused);
         gone.extend(kept.insert(key, made.clone(), bytes));
-        // Freeing waits for the card; others may look meanwhile.
+        // Freeing waits for the card; others may use the cache meanwhile.
         drop(kept);
         drop(gone);
         Ok(made)
     }
 
-    /// Frees buffers that nobody uses, until they make up `wanted` bytes; false if there was none.
+    /// Frees unused buffers until they total `requested` bytes; false if there were none.
     pub fn evict(&self, requested: u64) -> bool {
-        let gone = self.kept().evict(requested, unused);
+        let gone = self.lock_buffers().evict(requested, unused);
         !gone.is_empty()
     }
 }

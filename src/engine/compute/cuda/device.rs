@@ -1,6 +1,6 @@
-//! One graphics card: its kernels, its memory, its clock.
+//! One graphics card: its kernels, its memory, its timing.
 
-// Memory of the card comes without values.
+// Memory of the card is allocated uninitialised.
 #![allow(unsafe_code)]
 
 use super::buffers::Buffers;
@@ -23,19 +23,19 @@ use std::fmt;
 use std::ops::Range;
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// What buffers hold: plain numbers, arrays of them, and `#[repr(C)]` structs of them.
+/// Elements of buffers: plain numbers, arrays of them, and `#[repr(C)]` structs of them.
 pub trait Element: DeviceRepr + bytemuck::Pod + Send + Sync {}
 impl<T: DeviceRepr + bytemuck::Pod + Send + Sync> Element for T {}
 
-/// Left free for the driver and the window.
+/// Memory left free for the driver and the window.
 const RESERVE: u64 = 64 << 20;
-/// The PTX is made for this compute capability.
-const LEAST_CAPABILITY: (i32, i32) = (7, 0);
+/// The compute capability for which the PTX is built.
+const MIN_CAPABILITY: (i32, i32) = (7, 0);
 
-/// The kernels of a file, once they are on the card.
+/// The kernels of a file, once they are loaded on the card.
 type Loaded = Arc<Mutex<Option<Arc<CudaModule>>>>;
 
-/// An open card. All of it may be used from several threads.
+/// An open card. It may be used from several threads.
 pub struct Device {
     number: usize,
     name: String,
@@ -46,7 +46,7 @@ pub struct Device {
     modules: Mutex<HashMap<&'static str, Loaded>>,
     buffers: Buffers,
     staging: Staging,
-    /// As the first of several cards, by their numbers.
+    /// The groups of several cards of which this is the first, by their numbers.
     joined: Mutex<HashMap<Vec<usize>, Option<Arc<nccl::Group>>>>,
 }
 
@@ -63,7 +63,7 @@ impl Device {
         if number >= count {
             return Err(Error::NoSuchDevice { number, count });
         }
-        let opening = |error| Error::of("opening the graphics card", error);
+        let opening = |error| Error::from_driver("opening the graphics card", error);
         let context = CudaContext::new(number).map_err(|error| {
             if !is_out_of_memory(error) {
                 return opening(error);
@@ -77,14 +77,14 @@ impl Device {
         })?;
         let name = library::name(context.cu_device()).map_err(opening)?;
         let capability = context.compute_capability().map_err(opening)?;
-        if capability < LEAST_CAPABILITY {
+        if capability < MIN_CAPABILITY {
             return Err(Error::OldDevice { name, capability });
         }
         let total = context.total_mem().map_err(opening)? as u64;
         let multiprocessors = context
             .attribute(CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT)
             .map_err(opening)?;
-        // Who waits for the card sleeps: the window and the CPU's solvers need the cores.
+        // Threads that wait for the card sleep: the window and the CPU's solvers need the cores.
         context
             .set_flags(CU_CTX_SCHED_BLOCKING_SYNC)
             .map_err(opening)?;
@@ -104,17 +104,17 @@ impl Device {
         Ok(device)
     }
 
-    /// Runs a kernel whose numbers are known; milliseconds of the launch.
+    /// Runs a kernel with known results; returns the milliseconds of the launch.
     pub fn self_test(&self, salt: u32) -> Result<f32, Error> {
         probe::run(self, salt)
     }
 
-    /// In the driver's order, from 0: `cuda:1` is the second card.
+    /// Index in the driver's order, from 0: `cuda:1` is the second card.
     pub fn number(&self) -> usize {
         self.number
     }
 
-    /// `NVIDIA H200`.
+    /// Such as `NVIDIA H200`.
     pub fn name(&self) -> &str {
         &self.name
     }
@@ -124,7 +124,7 @@ impl Device {
         self.capability
     }
 
-    /// Bytes of memory.
+    /// Bytes of memory in total.
     pub fn total(&self) -> u64 {
         self.total
     }
@@ -133,7 +133,7 @@ impl Device {
         self.multiprocessors
     }
 
-    /// Bytes free at this moment, and all.
+    /// Bytes free at this moment, and in total.
     pub fn memory(&self) -> Result<(u64, u64), Error> {
         let requested = self.stream.context().mem_get_info();
         let (free, total) = self.check("asking for its memory", requested)?;
@@ -144,23 +144,23 @@ impl Device {
         self.stream.context()
     }
 
-    /// Where uploads, downloads and the launches of most solvers stand in line.
+    /// The stream of uploads, downloads and the launches of most solvers.
     pub fn stream(&self) -> &Arc<CudaStream> {
         &self.stream
     }
 
-    /// Waits until the line of [`Device::stream`] is empty.
+    /// Waits until [`Device::stream`] is empty.
     pub fn synchronize(&self, doing: &str) -> Result<(), Error> {
         self.check(doing, self.stream.synchronize())
     }
 
-    /// A driver's answer in our words, `doing` being what was tried: "tracing rays".
+    /// Converts a driver's error, with `doing` as the attempted action: "tracing rays".
     pub fn check<T>(&self, doing: &str, answer: Result<T, DriverError>) -> Result<T, Error> {
         answer.map_err(|error| {
             if is_out_of_memory(error) {
                 return self.out_of_memory(doing, 0);
             }
-            Error::of(doing, error)
+            Error::from_driver(doing, error)
         })
     }
 
@@ -181,13 +181,13 @@ impl Device {
             .map_err(|error| unusable(file, error))
     }
 
-    /// Has the driver compile the kernels of a file: seconds when this version of Arcuate first runs on
-    /// a card, after which the driver remembers.
+    /// Has the driver compile the kernels of a file: takes seconds when this version of Arcuate first runs on a card;
+    /// the driver caches the result.
     pub fn load(&self, file: KernelFile) -> Result<(), Error> {
         self.module(file).map(drop)
     }
 
-    /// Whoever wants the kernels of another file does not wait for these.
+    /// Threads that need the kernels of another file do not wait for these.
     fn module(&self, file: KernelFile) -> Result<Arc<CudaModule>, Error> {
         let mut modules = self.modules.lock().unwrap_or_else(PoisonError::into_inner);
         let loaded = modules.entry(file.stem).or_default().clone();
@@ -202,8 +202,8 @@ impl Device {
         Ok(module)
     }
 
-    /// Whether `bytes` more would fit, after dropping cached buffers that nobody uses. Ask before
-    /// a job that allocates much: `needs(bytes, "shooting rays", "ask for fewer rays")`.
+    /// Checks whether `bytes` more would fit, after dropping unused cached buffers. To be called before a job that
+    /// allocates much: `needs(bytes, "shooting rays", "ask for fewer rays")`.
     pub fn needs(&self, bytes: u64, what: &str, lower: &'static str) -> Result<(), Error> {
         let mut settled = false;
         loop {
@@ -221,19 +221,20 @@ impl Device {
                     lower,
                 });
             }
-            // What was dropped, by others too, goes back to the driver at the next synchronisation.
+            // Dropped memory, including that dropped by other threads, returns to the driver at the next
+            // synchronisation.
             self.synchronize("freeing memory")?;
             settled = !evicted;
         }
     }
 
-    /// Bytes of the buffers that [`Device::cached`] keeps.
+    /// Bytes of the buffers kept by [`Device::cached`].
     pub fn cached_bytes(&self) -> u64 {
         self.buffers.bytes()
     }
 
-    /// The buffer of a value that never changes, uploaded on first use. `tag` tells apart several
-    /// forms of one value ("tensors", "mask").
+    /// The buffer of an immutable value, uploaded on first use. `tag` distinguishes several forms of one value
+    /// ("tensors", "mask").
     pub fn cached<T: Element, C: AsRef<[T]>>(
         &self,
         id: DataId,
@@ -243,7 +244,7 @@ impl Device {
         self.cached_as(id, tag, || self.upload(values().as_ref()))
     }
 
-    /// As [`Device::cached`], for what is made on the card.
+    /// The same as [`Device::cached`], for data computed on the card.
     pub fn cached_as<T: Element>(
         &self,
         id: DataId,
@@ -253,7 +254,7 @@ impl Device {
         self.buffers.get(id, tag, make)
     }
 
-    /// Whether a buffer is there that [`Device::cached`] or [`Device::cached_as`] would give.
+    /// Whether [`Device::cached`] or [`Device::cached_as`] would find a buffer.
     pub fn has<T: Element>(&self, id: DataId, tag: &'static str) -> bool {
         self.buffers.has::<T>(id, tag)
     }
@@ -270,7 +271,7 @@ impl Device {
         let mut buffer = self.alloc::<T>(len)?;
         if len > 0 {
             let bytes = buffer.num_bytes();
-            // SAFETY: the same bytes; all zero is a value of every `Pod`.
+            // SAFETY: the same bytes; all zeros are a value of every `Pod` type.
             let Some(mut whole) = (unsafe { buffer.transmute_mut::<u8>(bytes) }) else {
                 unreachable!("as many bytes as the buffer has")
             };
@@ -279,7 +280,7 @@ impl Device {
         Ok(buffer)
     }
 
-    /// Memory without values; retried once without cached buffers when it is short.
+    /// Allocates uninitialised memory; if it is short, retries once without cached buffers.
     fn alloc<T: Element>(&self, len: usize) -> Result<CudaSlice<T>, Error> {
         const WHAT: &str = "this job";
         let Some(bytes) = len.checked_mul(size_of::<T>()) else {
@@ -289,7 +290,7 @@ impl Device {
             if len == 0 {
                 return self.stream.null();
             }
-            // SAFETY: private, and both callers write all of it before they hand it out.
+            // SAFETY: private, and both callers write all of it before they return it.
             unsafe { self.stream.alloc(len) }
         };
         let retried = match attempt() {
@@ -305,12 +306,12 @@ impl Device {
         }
     }
 
-    /// Where a buffer lies on the card, for kernels that get it by number.
+    /// The address of a buffer on the card, for kernels that receive it as a number.
     pub fn address<T>(&self, buffer: &CudaSlice<T>) -> u64 {
         buffer.device_ptr(&self.stream).0
     }
 
-    /// Elements of a buffer, after all earlier work on it.
+    /// Downloads elements of a buffer after all earlier work on it.
     ///
     /// # Panics
     /// If the range does not lie in the buffer.
@@ -324,8 +325,8 @@ impl Device {
         Ok(values)
     }
 
-    /// As [`Device::download`], from element `start` on, into memory that may have been used before:
-    /// several times as fast for large results, since fresh pages cost more than the copy.
+    /// Does the same as [`Device::download`], from element `start` on, into memory that may have been used before:
+    /// several times as fast for large results, because fresh pages cost more than the copy.
     ///
     /// # Panics
     /// If the buffer ends before `to` is full.
@@ -338,7 +339,7 @@ impl Device {
         self.fetch(from, start, to, Wait::Asleep)
     }
 
-    /// A whole buffer of a few numbers, that many short rounds of work ask for one after the other.
+    /// Downloads a whole buffer of a few numbers, for many short rounds of work in succession.
     ///
     /// # Panics
     /// If the buffer ends before `to` is full.
@@ -358,8 +359,8 @@ impl Device {
         }
         let view = from.slice(start..start + to.len());
         let bytes: &mut [u8] = bytemuck::cast_slice_mut(to);
-        // SAFETY: the same bytes, all of which have values: they are uploaded, cleared or written
-        // by kernels, and any bytes are a `Pod`.
+        // SAFETY: the same bytes, all of them initialised by uploads, by clearing or by kernels, and any bytes are a
+        // valid `Pod`.
         let whole: Option<CudaView<u8>> = unsafe { view.transmute(bytes.len()) };
         let Some(whole) = whole else {
             unreachable!("as many bytes as the view has")
@@ -368,9 +369,8 @@ impl Device {
         self.check("copying results", copied)
     }
 
-    /// A whole buffer as other elements, on all threads of the pool that is installed: the first touch
-    /// of fresh memory takes longer than the way from the card. What does not make up an element is
-    /// left out.
+    /// Downloads a whole buffer as other elements, on all threads of the installed pool: the first access to fresh
+    /// memory takes longer than the transfer. An incomplete last element is left out.
     pub fn download_wide<T: Element, U: bytemuck::Pod>(
         &self,
         from: &CudaSlice<T>,
@@ -380,7 +380,7 @@ impl Device {
         Ok(values)
     }
 
-    /// As [`Device::download_wide`], from the first element on.
+    /// Does the same as [`Device::download_wide`], into existing memory.
     ///
     /// # Panics
     /// If the buffer ends before `to` is full.
@@ -396,13 +396,13 @@ impl Device {
             .try_for_each(|(i, to)| self.download_into(from, i * part, to))
     }
 
-    /// A point in the line of [`Device::stream`], for [`Device::elapsed_ms`].
+    /// Records an event on [`Device::stream`], for [`Device::elapsed_ms`].
     pub fn mark(&self) -> Result<CudaEvent, Error> {
-        // Without the flag an event carries no time.
+        // Without the flag an event has no time.
         self.check("timing", self.stream.record_event(Some(CU_EVENT_DEFAULT)))
     }
 
-    /// These cards as they add up together, the first of which remembers it; `None` without NCCL.
+    /// These cards as a group for sums, cached by the first card; `None` without NCCL.
     pub fn joined(devices: &[&Self]) -> Option<Arc<nccl::Group>> {
         let numbers = devices.iter().map(|d| d.number).collect();
         let known = devices.first()?.joined.lock();
@@ -413,13 +413,12 @@ impl Device {
             .clone()
     }
 
-    /// Milliseconds on the card between two marks; waits for the later one.
+    /// Milliseconds on the card between two events; waits for the later one.
     pub fn elapsed_ms(&self, from: &CudaEvent, to: &CudaEvent) -> Result<f32, Error> {
         self.check("timing", from.elapsed_ms(to))
     }
 
-    /// What `work` gives, and the milliseconds that its launches on [`Device::stream`] took; waits
-    /// for them.
+    /// The result of `work`, and the milliseconds that its launches on [`Device::stream`] took; waits for them.
     pub fn elapsed<R>(&self, work: impl FnOnce() -> Result<R, Error>) -> Result<(R, f32), Error> {
         let from = self.mark()?;
         let result = work()?;

@@ -1,4 +1,4 @@
-//! What can go wrong on a graphics card, each in one sentence that ends by offering the CPU.
+//! Errors of graphics cards, each in one sentence that ends by offering the CPU.
 
 use super::gigabytes;
 use cudarc::driver::DriverError;
@@ -7,9 +7,9 @@ use std::fmt;
 
 #[derive(Clone, PartialEq, Debug)]
 pub enum Error {
-    /// No driver library on this machine.
+    /// There is no driver library on this machine.
     NoDriver,
-    /// The driver's library is none, or too old to have this function.
+    /// The driver's library is not a driver, or too old to have this function.
     Incomplete { lacks: &'static str },
     /// The driver's own CUDA version, as 1000 × major + 10 × minor.
     OldDriver { version: i32 },
@@ -17,25 +17,25 @@ pub enum Error {
     NoAnswer { doing: &'static str, seconds: u64 },
     /// The driver sees no card.
     NoDevice,
-    /// There is no card of this number.
+    /// There is no card with this number.
     NoSuchDevice { number: usize, count: usize },
     /// Compute capability below 7.0.
     OldDevice {
         name: String,
         capability: (i32, i32),
     },
-    /// The card ran the self-test and gave other numbers than the CPU.
+    /// The self-test on the card gave other numbers than the CPU.
     WrongAnswer { name: String },
-    /// `what` needs more bytes than are free; `lower` says what would need fewer.
+    /// `what` needs more bytes than are free; `lower` states what would need fewer.
     OutOfMemory {
         what: String,
         needs: u64,
         free: u64,
         lower: &'static str,
     },
-    /// More than the numbers of its kernels count; `lower` says what would need fewer.
+    /// More items than its kernels can number; `lower` states what would need fewer.
     TooMany { what: String, lower: &'static str },
-    /// The card stopped answering, or a kernel broke its memory: nothing more works on it in this
+    /// The card stopped responding, or a kernel accessed invalid memory: nothing works on it any more in this
     /// process.
     Lost { doing: String, why: String },
     /// The driver refused to start a kernel.
@@ -47,7 +47,7 @@ pub enum Error {
 }
 
 impl Error {
-    /// What was found, without advice, to follow a colon.
+    /// The problem without advice, to follow a colon.
     pub fn found(&self) -> String {
         match self {
             Self::NoDriver => "no NVIDIA driver found".to_owned(),
@@ -60,7 +60,7 @@ impl Error {
                 version % 1000 / 10
             ),
             Self::NoAnswer { doing, seconds } => {
-                format!("the NVIDIA driver gave no answer in {seconds} s while {doing}")
+                format!("the NVIDIA driver did not answer within {seconds} s while {doing}")
             }
             Self::NoDevice => "no NVIDIA graphics card found".to_owned(),
             Self::NoSuchDevice { number, count } => {
@@ -98,7 +98,7 @@ impl Error {
         }
     }
 
-    /// One sentence for a run on the CPU because an installed card failed; `None` where there is no usable card.
+    /// One sentence for a run on the CPU because an installed card failed; `None` if there is no usable card.
     pub fn card_problem(&self) -> Option<String> {
         let is_problem = matches!(
             self,
@@ -137,7 +137,7 @@ impl Error {
             Self::TooMany { lower, .. } => return format!("{lower}, or choose --backend cpu"),
             Self::Lost { .. } => "start again, with --backend cpu if it happens again",
             Self::NoAnswer { .. } => {
-                "look whether nvidia-smi answers, restart the machine if not, or choose --backend cpu"
+                "check whether nvidia-smi answers, restart the machine if not, or choose --backend cpu"
             }
             Self::Module { .. } | Self::Driver { .. } => {
                 "update the NVIDIA driver, or choose --backend cpu"
@@ -146,8 +146,8 @@ impl Error {
         advice.to_owned()
     }
 
-    /// Out of memory in whatever part of a job: says what the job was and what would need less, as
-    /// [`super::Device::needs`] does beforehand.
+    /// For lack of memory in any part of a job: states the job and what would need less, as [`super::Device::needs`]
+    /// does beforehand.
     pub fn in_job(self, job: &str, less: &'static str) -> Self {
         match self {
             Self::OutOfMemory { needs, free, .. } => Self::OutOfMemory {
@@ -160,8 +160,8 @@ impl Error {
         }
     }
 
-    /// The driver's answer while `doing` something ("tracing rays").
-    pub(super) fn of(doing: &str, error: DriverError) -> Self {
+    /// A driver's error while `doing` something ("tracing rays").
+    pub(super) fn from_driver(doing: &str, error: DriverError) -> Self {
         let (doing, why) = (doing.to_owned(), why(error));
         if is_lost(error) {
             Self::Lost { doing, why }
@@ -173,10 +173,10 @@ impl Error {
     }
 }
 
-/// The driver's own words.
+/// The driver's own message.
 pub(super) fn why(error: DriverError) -> String {
     match error.error_string() {
-        Ok(words) => words.to_string_lossy().into_owned(),
+        Ok(text) => text.to_string_lossy().into_owned(),
         Err(_) => format!("error {}", error.0 as u32),
     }
 }

@@ -1,6 +1,6 @@
-//! Memory of the graphics driver: imported by its handle, and buffers in it.
+//! Memory of the graphics driver, imported by its handle, and buffers in it.
 
-// Memory of another driver, taken over by its handle.
+// Memory of another driver, imported by its handle.
 #![allow(unsafe_code)]
 
 use super::{Device, Error};
@@ -10,8 +10,7 @@ use std::sync::Arc;
 
 pub(super) const WHAT: &str = "sharing memory with the window";
 
-/// A buffer of the graphics driver. What was written stays when this is dropped, which only ends the view
-/// of it.
+/// A buffer of the graphics driver. Dropping this only ends the view of it; its contents remain.
 pub struct SharedBuffer {
     context: Arc<CudaContext>,
     memory: sys::CUexternalMemory,
@@ -19,13 +18,13 @@ pub struct SharedBuffer {
     bytes: u64,
 }
 
-// SAFETY: the driver's handles may be used by any thread that binds the context, which each use here does.
+// SAFETY: the driver's handles may be used by any thread that binds the context, as each use here does.
 unsafe impl Send for SharedBuffer {}
-// SAFETY: as above; nothing is changed through a shared reference but the card's memory, by its streams.
+// SAFETY: as above; a shared reference changes only the card's memory, through its streams.
 unsafe impl Sync for SharedBuffer {}
 
 impl Device {
-    /// Takes over memory that was made for one buffer or image alone.
+    /// Imports memory that was allocated for a single buffer or image.
     #[cfg(unix)]
     pub(super) fn import(
         &self,
@@ -45,16 +44,16 @@ impl Device {
             reserved: [0; 16],
         };
         let mut memory = std::ptr::null_mut();
-        // SAFETY: the handle is open until the import takes it over, and both pointers outlive the call.
+        // SAFETY: the handle is open until the import takes ownership, and both pointers outlive the call.
         let imported = unsafe { sys::cuImportExternalMemory(&mut memory, &import) };
         self.check(WHAT, imported.result())?;
-        // It is the driver's now.
+        // The driver owns it now.
         let _ = handle.into_raw_fd();
         Ok(memory)
     }
 
-    /// A buffer that a graphics driver exported: of `memory` bytes behind `handle`, made for it alone, the
-    /// first `bytes`.
+    /// A buffer exported by a graphics driver: the first `bytes` of `memory` bytes behind `handle`, allocated for it
+    /// alone.
     #[cfg(unix)]
     pub fn shared_buffer(
         &self,
@@ -74,7 +73,7 @@ impl Device {
             flags: 0,
             reserved: [0; 16],
         };
-        // SAFETY: the memory was imported just now; its drop unmakes what was made, whatever fails.
+        // SAFETY: the memory was just imported; its drop releases everything, whatever fails.
         let mapped = unsafe {
             sys::cuExternalMemoryGetMappedBuffer(&mut shared.address, shared.memory, &requested)
         };
@@ -82,7 +81,7 @@ impl Device {
         Ok(shared)
     }
 
-    /// Elsewhere memory is exported otherwise: nothing is shared.
+    /// On other systems memory is exported differently: nothing is shared.
     #[cfg(windows)]
     pub fn shared_buffer(
         &self,
@@ -92,11 +91,11 @@ impl Device {
     ) -> Result<SharedBuffer, Error> {
         Err(Error::Driver {
             doing: WHAT.to_owned(),
-            why: "it is done on Linux alone".to_owned(),
+            why: "it is supported only on Linux".to_owned(),
         })
     }
 
-    /// Puts a copy of elements in line, to `at` bytes of the shared buffer.
+    /// Enqueues a copy of elements to offset `at` of the shared buffer, in bytes.
     ///
     /// # Panics
     /// If the range does not lie in `from`, or does not fit.
@@ -130,7 +129,8 @@ impl Drop for SharedBuffer {
         if self.context.bind_to_thread().is_err() {
             return;
         }
-        // SAFETY: each was made by `Device::shared_buffer` or is none; a driver that refuses has lost them.
+        // SAFETY: each was created by `Device::shared_buffer` or is null; if the driver refuses, they are already
+        // lost.
         unsafe {
             if self.address != 0 {
                 let _ = sys::cuMemFree_v2(self.address);

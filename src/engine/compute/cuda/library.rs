@@ -1,5 +1,5 @@
-//! Whether there is a driver that can be used. cudarc panics on a library or a function that is not
-//! there, so nothing else may be called before this has said yes.
+//! Checks whether there is a usable driver. cudarc panics if the library or a function is missing, so nothing else
+//! may be called before this check has passed.
 
 // Calls into a library that is loaded at run time.
 #![allow(unsafe_code)]
@@ -10,11 +10,11 @@ use cudarc::driver::sys::{self, CUdevice, CUresult};
 use cudarc::driver::{CudaContext, DriverError, result};
 use std::ffi::c_int;
 
-/// 1000 × major + 10 × minor: what `cuda-12020` in Cargo.toml and the PTX ask for.
-const LEAST_VERSION: c_int = 12020;
+/// 1000 × major + 10 × minor: the version required by `cuda-12020` in Cargo.toml and by the PTX.
+const MIN_VERSION: c_int = 12020;
 
-/// What is called before the version is known, and the newest of what is called afterwards; a
-/// driver of that version has all of it, something else of the same name does not.
+/// Functions called before the version is known, and the newest ones called afterwards; a driver of that version has
+/// all of them, another library of the same name does not.
 const FUNCTIONS: [&str; 8] = [
     "cuInit",
     "cuDriverGetVersion",
@@ -26,17 +26,17 @@ const FUNCTIONS: [&str; 8] = [
     "cuModuleLoadData",
 ];
 
-/// The cards' names in the driver's order; none of them is opened.
+/// The cards' names in the driver's order, without opening any of them.
 pub fn names() -> Result<Vec<String>, Error> {
     let name = |number: usize| name(result::device::get(number as c_int)?);
     let names: Result<Vec<String>, _> = (0..device_count()?).map(name).collect();
-    names.map_err(|error| Error::of("naming the graphics cards", error))
+    names.map_err(|error| Error::from_driver("naming the graphics cards", error))
 }
 
-/// The card's name up to the first NUL, if it has one: cudarc's own function panics where there is none.
+/// The card's name up to the first NUL, if it has one: cudarc's own function panics without it.
 pub(super) fn name(device: CUdevice) -> Result<String, DriverError> {
     let mut buffer = [0u8; 256];
-    // SAFETY: the driver writes at most the number of bytes that it is given.
+    // SAFETY: the driver writes at most the number of bytes passed to it.
     unsafe {
         sys::cuDeviceGetName(buffer.as_mut_ptr().cast(), buffer.len() as c_int, device).result()?;
     }
@@ -44,7 +44,7 @@ pub(super) fn name(device: CUdevice) -> Result<String, DriverError> {
     Ok(String::from_utf8_lossy(name).trim().to_owned())
 }
 
-/// How many cards the driver sees; at least one.
+/// The number of cards the driver sees; at least one.
 pub fn device_count() -> Result<usize, Error> {
     // SAFETY: loading the driver's library runs its initialisers, which every CUDA program does.
     if !unsafe { sys::is_culib_present() } {
@@ -59,13 +59,13 @@ pub fn device_count() -> Result<usize, Error> {
         }
     }
     let mut version = 0;
-    // SAFETY: the function is there and writes one int; it may be called before cuInit.
+    // SAFETY: the function exists and writes one int; it may be called before cuInit.
     let requested = unsafe { sys::cuDriverGetVersion(&mut version) };
-    // A toolkit's stand-in for the library answers every call with an error.
+    // A toolkit's stub library answers every call with an error.
     if requested == CUresult::CUDA_ERROR_STUB_LIBRARY {
         return Err(Error::NoDriver);
     }
-    if version < LEAST_VERSION {
+    if version < MIN_VERSION {
         return Err(Error::OldDriver { version });
     }
     let count = CudaContext::device_count().map_err(|error| match error.0 {

@@ -1,8 +1,8 @@
-//! NVIDIA graphics cards through the driver's library, which is loaded when there is one.
+//! NVIDIA graphics cards through the driver's library, which is loaded if it is present.
 //!
-//! Nothing here knows what is computed: a solver's `cuda.rs` asks a [`Device`] for kernels, memory
-//! and copies, and launches. Names of the driver's own types (`CudaSlice`, `CudaFunction`,
-//! `LaunchConfig`) come from `cudarc::driver`.
+//! This module is independent of the computations: a solver's `cuda.rs` requests kernels, memory and copies from a
+//! [`Device`], and launches. The driver's own types (`CudaSlice`, `CudaFunction`, `LaunchConfig`) are those of
+//! `cudarc::driver`.
 
 mod buffers;
 mod device;
@@ -23,15 +23,15 @@ use super::choice::DeviceChoice;
 use super::thread;
 use std::time::Duration;
 
-/// A driver that answers later than this hangs. Eight cards without the persistence daemon take about ten seconds.
+/// A driver that takes longer is considered hung. Eight cards without the persistence daemon take about ten seconds.
 const LIMIT: Duration = Duration::from_secs(30);
 
-/// The cards asked for, each of which has passed the self-test.
+/// The requested cards, each of which has passed the self-test.
 pub fn open(which: DeviceChoice) -> Result<Vec<Device>, Error> {
     within_limit("opening the graphics card", move || open_now(which))
 }
 
-/// The cards' names in the driver's order; none of them is opened.
+/// The cards' names in the driver's order, without opening any of them.
 pub fn names() -> Result<Vec<String>, Error> {
     within_limit("naming the graphics cards", library::names)
 }
@@ -64,7 +64,7 @@ fn open_now(which: DeviceChoice) -> Result<Vec<Device>, Error> {
     numbers.map(Device::open).collect()
 }
 
-/// Bytes as memory of a card is sold: `139 GB`, `3.2 GB`, `48 MB`; 1 GB is 2³⁰ bytes, unlike in sizes of files
+/// Bytes in the unit in which cards are sold: `139 GB`, `3.2 GB`, `48 MB`; 1 GB is 2³⁰ bytes, unlike in file sizes
 /// ([`super::memory::size`]).
 pub fn gigabytes(bytes: u64) -> String {
     let gigabytes = bytes as f64 / (1u64 << 30) as f64;

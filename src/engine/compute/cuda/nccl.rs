@@ -1,7 +1,7 @@
-//! Sums over several cards through NCCL, which is loaded where it is installed.
+//! Sums over several cards through NCCL, which is loaded if it is installed.
 //!
-//! cudarc has it, too, but asks for other names than `libnccl.so.2`, the only one that packages without headers
-//! install, and panics on a function that is not there.
+//! cudarc supports it, too, but looks for other names than `libnccl.so.2`, the only one that packages without headers
+//! install, and panics if a function is missing.
 
 // Calls into a library that is loaded at run time.
 #![allow(unsafe_code)]
@@ -36,20 +36,20 @@ struct Functions {
         Comm,
         *mut c_void,
     ) -> c_int,
-    words: unsafe extern "C" fn(c_int) -> *const c_char,
-    /// What the others belong to.
+    error_string: unsafe extern "C" fn(c_int) -> *const c_char,
+    /// Keeps the functions loaded.
     _library: Library,
 }
 
-/// Looked for once.
+/// Loaded once.
 fn functions() -> Option<&'static Functions> {
     static FOUND: OnceLock<Option<Functions>> = OnceLock::new();
     let find = || {
         // SAFETY: loading NCCL runs its initialisers, which every program that uses it does.
         let mut found = NAMES.iter().map(|name| unsafe { Library::new(*name) });
         let library = found.find_map(Result::ok)?;
-        // SAFETY: the types are those of nccl.h, unchanged since version 2.0; none is called here, and the
-        // library stays as long as they do.
+        // SAFETY: the types are those of nccl.h, unchanged since version 2.0; no function is called here, and the
+        // library stays loaded as long as they exist.
         unsafe {
             Some(Functions {
                 begin: *library.get(b"ncclGroupStart").ok()?,
@@ -57,7 +57,7 @@ fn functions() -> Option<&'static Functions> {
                 join: *library.get(b"ncclCommInitAll").ok()?,
                 leave: *library.get(b"ncclCommDestroy").ok()?,
                 all_reduce: *library.get(b"ncclAllReduce").ok()?,
-                words: *library.get(b"ncclGetErrorString").ok()?,
+                error_string: *library.get(b"ncclGetErrorString").ok()?,
                 _library: library,
             })
         }
@@ -75,8 +75,8 @@ impl Functions {
         if answer == 0 {
             return Ok(());
         }
-        // SAFETY: any number has words, a text that is never freed.
-        let text = unsafe { CStr::from_ptr((self.words)(answer)) };
+        // SAFETY: every number has a message, a text that is never freed.
+        let text = unsafe { CStr::from_ptr((self.error_string)(answer)) };
         Err(Error::Driver {
             doing: DOING.to_owned(),
             why: format!("NCCL: {}", text.to_string_lossy()),
@@ -84,17 +84,17 @@ impl Functions {
     }
 }
 
-/// Cards that add up together, each in the line of its [`Device::stream`].
+/// Cards that add up together, each on its [`Device::stream`].
 pub struct Group {
     functions: &'static Functions,
-    /// One a card; calls to them come from one thread at a time.
+    /// One per card; calls to them come from one thread at a time.
     comms: Mutex<Vec<Comm>>,
     streams: Vec<Arc<CudaStream>>,
 }
 
 // SAFETY: a communicator may be used from any thread, by one at a time.
 unsafe impl Send for Group {}
-// SAFETY: as above; they lie behind a lock.
+// SAFETY: as above; they are behind a lock.
 unsafe impl Sync for Group {}
 
 impl fmt::Debug for Group {
@@ -104,12 +104,12 @@ impl fmt::Debug for Group {
 }
 
 impl Group {
-    /// Of different cards; `None` where NCCL is not installed or refuses them. Takes about a second.
+    /// A group of different cards; `None` if NCCL is not installed or refuses them. Takes about a second.
     pub fn new(devices: &[&Device]) -> Option<Self> {
         let functions = functions()?;
         let numbers: Vec<c_int> = devices.iter().map(|d| d.number() as c_int).collect();
         let mut comms = vec![std::ptr::null_mut(); numbers.len()];
-        // SAFETY: as many communicators are written as there are numbers.
+        // SAFETY: one communicator is written per number.
         let joined = unsafe {
             (functions.join)(comms.as_mut_ptr(), numbers.len() as c_int, numbers.as_ptr())
         };
@@ -121,10 +121,10 @@ impl Group {
         })
     }
 
-    /// Puts in line that each buffer, one a card in their order, becomes the sum of all: the same bits on all cards.
+    /// Enqueues the sum of the buffers, one per card in their order, into each of them: equal bits on all cards.
     ///
     /// # Panics
-    /// If buffers are not as many as cards, or not equally long.
+    /// If the number of buffers differs from the number of cards, or their lengths differ.
     pub fn add_up(&self, buffers: &mut [&mut CudaSlice<f32>]) -> Result<(), Error> {
         assert_eq!(buffers.len(), self.streams.len(), "a buffer a card");
         let count = buffers[0].len();
@@ -133,13 +133,13 @@ impl Group {
             "sums of equally many"
         );
         let comms = self.comms.lock().unwrap_or_else(PoisonError::into_inner);
-        // SAFETY: takes nothing; what it begins is ended below, also where something fails between.
+        // SAFETY: takes no arguments; the group begun here is ended below, even if something fails in between.
         self.functions.check(unsafe { (self.functions.begin)() })?;
         let mut result = Ok(());
         for ((buffer, stream), comm) in buffers.iter_mut().zip(&self.streams).zip(comms.iter()) {
             let at = buffer.device_ptr_mut(stream).0 as *mut c_void;
-            // SAFETY: the buffer has `count` floats on the card of the communicator and the stream, in whose line
-            // all that reads or frees it stands, too.
+            // SAFETY: the buffer has `count` floats on the card of the communicator and of the stream; everything
+            // that reads or frees it is enqueued on that stream, too.
             let answer = unsafe {
                 let stream = stream.cu_stream().cast();
                 (self.functions.all_reduce)(at, at, count, FLOAT32, SUM, *comm, stream)
@@ -155,8 +155,8 @@ impl Drop for Group {
     fn drop(&mut self) {
         let comms = self.comms.get_mut().unwrap_or_else(PoisonError::into_inner);
         for comm in comms.drain(..) {
-            // SAFETY: it was joined and is left once; the streams keep its card open. Nobody could do
-            // anything about a failure.
+            // SAFETY: it was initialised and is destroyed once; the streams keep its card open. A failure could not
+            // be handled.
             unsafe { (self.functions.leave)(comm) };
         }
     }

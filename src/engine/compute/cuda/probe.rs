@@ -1,4 +1,4 @@
-//! The self-test: a kernel whose numbers are known.
+//! The self-test: a kernel with known results.
 
 // A kernel launch.
 #![allow(unsafe_code)]
@@ -7,17 +7,17 @@ use super::{Device, Error};
 use crate::compute::kernels;
 use cudarc::driver::{LaunchConfig, PushKernelArg as _};
 
-/// Not a multiple of the block's size, so that the guard is tested too.
+/// Not a multiple of the block size, so that the bounds check is tested, too.
 const COUNT: u32 = 4099;
 
-/// What `kernels/probe.cu` writes at `i`.
+/// The value that `kernels/probe.cu` writes at `i`.
 fn expected(i: u32, salt: u32) -> u32 {
     let value = (i ^ salt).wrapping_mul(0x9E37_79B1);
     let value = value ^ (value >> 15);
     value.wrapping_mul(0x85EB_CA6B).wrapping_add(i)
 }
 
-/// Runs the kernel and compares; milliseconds that the launch took on the card.
+/// Runs the kernel and compares; returns the milliseconds that the launch took on the card.
 pub fn run(device: &Device, salt: u32) -> Result<f32, Error> {
     let fill = device.kernel(kernels::PROBE, "probe_fill")?;
     // One element more than the kernel may write.

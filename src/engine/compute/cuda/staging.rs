@@ -1,6 +1,6 @@
-//! Page-locked memory on the way from the card to the host, which the card writes at full speed.
+//! Page-locked memory for transfers from the card to the host, which the card writes at full speed.
 
-// Page-locked memory comes without values, and the driver writes it behind the compiler's back.
+// Page-locked memory is uninitialised, and the driver writes it without the compiler's knowledge.
 #![allow(unsafe_code)]
 
 use cudarc::driver::sys::CUevent_flags::{CU_EVENT_BLOCKING_SYNC, CU_EVENT_DISABLE_TIMING};
@@ -8,23 +8,23 @@ use cudarc::driver::{CudaStream, DevicePtr, DriverError, PinnedHostSlice, result
 use std::ops::Range;
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// Large enough to hide the start of a copy, small enough to be still in the processor's cache when
-/// it is copied on.
+/// Large enough to hide the latency of a copy, small enough to be still in the processor's cache when it is copied
+/// again.
 const CHUNK: usize = 4 << 20;
 
 /// How a thread waits for the card.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Wait {
-    /// Others have the processor meanwhile; it is woken late.
+    /// The thread sleeps, which leaves the processor to others but delays its wake-up.
     Asleep,
-    /// Where little is between two waits, in which a late wake would be felt.
+    /// The thread spins: for short work between two waits, for which a late wake-up would matter.
     Awake,
 }
 
 /// Two chunks: the card fills one while the other is emptied.
 type Pair = [PinnedHostSlice<u8>; 2];
 
-/// Pairs that no copy uses at the moment.
+/// Pairs that are not in use.
 #[derive(Default)]
 pub struct Staging(Mutex<Vec<Pair>>);
 
@@ -44,7 +44,7 @@ impl Staging {
         Ok([chunk()?, chunk()?])
     }
 
-    /// Copies bytes from the card, after all earlier work on them, and waits.
+    /// Copies bytes from the card after all earlier work on them, and waits.
     pub fn download(
         &self,
         stream: &Arc<CudaStream>,
@@ -83,8 +83,8 @@ fn copy(
     for (i, begin) in (0..to.len()).step_by(CHUNK).enumerate() {
         let range = begin..to.len().min(begin + CHUNK);
         let chunk = pair[i % 2].as_mut_slice()?;
-        // SAFETY: the range lies in `from`, whose length is that of `to`; the chunk is not read,
-        // written or freed before the event below has passed.
+        // SAFETY: the range lies in `from`, whose length equals that of `to`; the chunk is not read, written or freed
+        // before the event below has completed.
         unsafe {
             result::memcpy_dtoh_async(
                 &mut chunk[..range.len()],

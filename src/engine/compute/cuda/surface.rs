@@ -1,6 +1,6 @@
 //! Images of the graphics driver that kernels write.
 
-// Memory of another driver, taken over by its handle.
+// Memory of another driver, imported by its handle.
 #![allow(unsafe_code)]
 
 use super::external::WHAT;
@@ -8,8 +8,8 @@ use super::{Device, Error};
 use cudarc::driver::sys;
 use std::sync::Arc;
 
-/// An image of one 32-bit float a texel, for kernels that write it by `surf3Dwrite`. What they wrote
-/// stays when this is dropped, which only ends the view of it.
+/// An image with one 32-bit float per texel, for kernels that write it by `surf3Dwrite`. Dropping this only ends the
+/// view of it; its contents remain.
 pub struct Surface {
     context: Arc<cudarc::driver::CudaContext>,
     memory: sys::CUexternalMemory,
@@ -18,14 +18,14 @@ pub struct Surface {
 }
 
 impl Device {
-    /// Tells the card apart from others, as graphics drivers tell it, too.
+    /// Identifies the card, as graphics drivers do, too.
     pub fn uuid(&self) -> Result<[u8; 16], Error> {
         let uuid = self.check("asking for its name", self.context().uuid())?;
         Ok(uuid.bytes.map(|b| b as u8))
     }
 
-    /// An image in memory that a graphics driver exported: `bytes` of it behind `handle`, `size` texels
-    /// along x, y, z, made for this image alone.
+    /// An image in memory exported by a graphics driver: `bytes` behind `handle`, `size` texels along x, y, z,
+    /// allocated for this image alone.
     #[cfg(unix)]
     pub fn surface(
         &self,
@@ -48,7 +48,8 @@ impl Device {
             NumChannels: 1,
             Flags: SURFACE_LDST,
         };
-        // SAFETY: every pointer outlives its call. What was made is known to `surface`, whose drop unmakes it, whichever step fails.
+        // SAFETY: every pointer outlives its call. Everything created is recorded in `surface`, whose drop releases
+        // it, whichever step fails.
         unsafe {
             let levels = sys::CUDA_EXTERNAL_MEMORY_MIPMAPPED_ARRAY_DESC {
                 offset: 0,
@@ -78,7 +79,7 @@ impl Device {
         Ok(surface)
     }
 
-    /// Elsewhere memory is exported otherwise: nothing is shared.
+    /// On other systems memory is exported differently: nothing is shared.
     #[cfg(windows)]
     pub fn surface(
         &self,
@@ -88,13 +89,13 @@ impl Device {
     ) -> Result<Surface, Error> {
         Err(Error::Driver {
             doing: WHAT.to_owned(),
-            why: "it is done on Linux alone".to_owned(),
+            why: "it is supported only on Linux".to_owned(),
         })
     }
 }
 
 impl Surface {
-    /// What a kernel gets.
+    /// The handle passed to kernels.
     pub fn object(&self) -> u64 {
         self.object
     }
@@ -105,7 +106,7 @@ impl Drop for Surface {
         if self.context.bind_to_thread().is_err() {
             return;
         }
-        // SAFETY: each was made by `Device::surface` or is none; a driver that refuses has lost them.
+        // SAFETY: each was created by `Device::surface` or is null; if the driver refuses, they are already lost.
         unsafe {
             if self.object != 0 {
                 let _ = sys::cuSurfObjectDestroy(self.object);

@@ -1,11 +1,11 @@
-//! Colour maps as a few control colours; textures and legends are made from them.
+//! Colour maps as a few control colours, from which textures and legends are made.
 
 use serde::{Deserialize, Serialize};
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Hash, Serialize, Deserialize)]
 pub enum ColourMap {
     Grey,
-    /// 12–98 % of viridis, so that both ends show on black.
+    /// 12–98 % of viridis, so that both ends are visible on black.
     Viridis,
     /// 22–88 % of magma.
     Magma,
@@ -14,12 +14,12 @@ pub enum ColourMap {
     Cost,
     /// Blue negative, white 0, orange positive.
     Diverging,
-    /// One colour for a mask: opaque where the value is high.
+    /// One colour for a mask: opaque for high values.
     Mask,
     /// Green low, red high, as in the papers on the connectivity measure; red-green blind readers
     /// cannot rank it.
     GreenRed,
-    /// Why streamlines stopped: [`ColourMap::STOP_COLOURS`].
+    /// The stop reasons of streamlines: [`ColourMap::STOP_COLOURS`].
     Stops,
     /// Black negative, blue positive, as in Lefohn 2004.
     Speed,
@@ -39,7 +39,7 @@ impl ColourMap {
         Self::Speed,
     ];
 
-    /// Those that make sense for an image.
+    /// The maps suitable for images.
     pub const FOR_IMAGES: [Self; 6] = [
         Self::Grey,
         Self::Viridis,
@@ -49,10 +49,10 @@ impl ColourMap {
         Self::Diverging,
     ];
 
-    /// Those that make sense for a measure of streamlines.
+    /// The maps suitable for measures of streamlines.
     pub const FOR_MEASURES: [Self; 2] = [Self::Viridis, Self::GreenRed];
 
-    /// One for each reason why a streamline stopped, by its number: what users wish for is green.
+    /// One colour for each stop reason of a streamline, by its number: the desired ones are green.
     pub const STOP_COLOURS: [[u8; 3]; 12] = [
         [0x2B, 0xB6, 0x8A],
         [0xF5, 0xD9, 0x0A],

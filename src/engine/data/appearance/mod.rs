@@ -1,4 +1,4 @@
-//! How a layer is shown: colour maps, transfer functions and the choices of style that sessions keep.
+//! The appearance of layers: colour maps, transfer functions and style choices stored in sessions.
 
 mod colour_map;
 mod transfer;
@@ -25,6 +25,6 @@ pub enum GlyphShape {
 pub enum LineStyle {
     /// Width in logical pixels.
     Lines { width_px: f32 },
-    /// Radius in mm, lit as a cylinder.
+    /// Radius in mm, shaded as a cylinder.
     Tubes { radius_mm: f32 },
 }

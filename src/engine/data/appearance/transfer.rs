@@ -1,23 +1,23 @@
-//! Transfer functions: how see-through a value is, and its colour.
+//! Transfer functions: the opacity and colour of values.
 
 use super::colour_map::ColourMap;
 use serde::{Deserialize, Serialize};
 
-/// Opacity and colour of values, by their share of a window: 0 its low end, 1 its high end.
+/// Opacity and colour of values by their position in a window: 0 is its low end, 1 its high end.
 ///
-/// Opacity is a polyline through 2 to 12 points, constant before the first and after the last. It is
-/// that of a layer of a reference thickness, so that it does not depend on how finely a ray is sampled:
-/// with opacity α over r mm the extinction is σ = −ln(1 − α) / r, and a path lets through exp(−∫σ ds)
-/// (Max 1995, "Optical models for direct volume rendering", eq. 6).
+/// Opacity is a polyline through 2 to 12 points, constant before the first and after the last. It applies to a layer
+/// of a reference thickness, so that it does not depend on the sampling of a ray: with opacity α over r mm the
+/// extinction is σ = −ln(1 − α) / r, and a path transmits exp(−∫σ ds) (Max 1995, "Optical models for direct volume
+/// rendering", eq. 6).
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 #[serde(from = "Written")]
 pub struct Transfer {
-    /// Share of the window and opacity, both in 0..1; the shares never fall.
+    /// Position in the window and opacity, both in 0..1; the positions never decrease.
     points: Vec<(f32, f32)>,
     pub colours: Colours,
 }
 
-/// As a session file may say it.
+/// The form stored in session files.
 #[derive(Deserialize)]
 struct Written {
     points: Vec<(f32, f32)>,
@@ -32,28 +32,28 @@ impl From<Written> for Transfer {
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub enum Colours {
-    /// Over the window.
+    /// A colour map over the window.
     Map(ColourMap),
     /// sRGB.
     Fixed([u8; 3]),
 }
 
-/// What is more opaque lets through e⁻⁹·² of the light.
-const MOST_OPAQUE: f32 = 0.9999;
-/// Of the table that the shader reads; as in shaders/volume.wgsl.
+/// The largest opacity, which transmits e⁻⁹·² of the light.
+const MAX_OPACITY: f32 = 0.9999;
+/// Size of the table that the shader reads, as in shaders/volume.wgsl.
 pub const TABLE: usize = 1024;
 
 impl Transfer {
     pub const FEWEST: usize = 2;
-    pub const MOST: usize = 12;
+    pub const MAX_POINTS: usize = 12;
 
-    /// Sorts and clamps the points; too few or none that are numbers become a ramp.
+    /// Sorts and clamps the points; too few points, or NaN in all of them, become a ramp.
     pub fn new(points: &[(f32, f32)], colours: Colours) -> Self {
         let valid = |p: &&(f32, f32)| p.0.is_finite() && p.1.is_finite();
         let clamped = |p: &(f32, f32)| (p.0.clamp(0.0, 1.0), p.1.clamp(0.0, 1.0));
         let mut points: Vec<_> = points.iter().filter(valid).map(clamped).collect();
         points.sort_by(|a, b| a.0.total_cmp(&b.0));
-        points.truncate(Self::MOST);
+        points.truncate(Self::MAX_POINTS);
         if points.len() < Self::FEWEST {
             points = vec![(0.0, 0.0), (1.0, 0.3)];
         }
@@ -64,7 +64,7 @@ impl Transfer {
         &self.points
     }
 
-    /// Denser with the value: FA, and images of anatomy.
+    /// Opacity that increases with the value: for FA and anatomical images.
     pub fn rising() -> Self {
         Self::new(
             &[(0.0, 0.0), (0.3, 0.0), (0.6, 0.2), (1.0, 0.8)],
@@ -72,7 +72,7 @@ impl Transfer {
         )
     }
 
-    /// Only what is highest.
+    /// Only the highest values.
     pub fn high() -> Self {
         Self::new(
             &[(0.0, 0.0), (0.55, 0.0), (0.75, 0.5), (1.0, 0.9)],
@@ -80,7 +80,7 @@ impl Transfer {
         )
     }
 
-    /// A soft shell around a middling value.
+    /// A soft shell around middle values.
     pub fn band() -> Self {
         Self::new(
             &[(0.0, 0.0), (0.35, 0.0), (0.5, 0.4), (0.65, 0.0), (1.0, 0.0)],
@@ -88,7 +88,7 @@ impl Transfer {
         )
     }
 
-    /// Cost between two regions: the least is densest, blue; what is above the window is not seen.
+    /// For the cost between two regions: the smallest is most opaque, blue; values above the window are invisible.
     pub fn cost() -> Self {
         Self::new(
             &[
@@ -102,24 +102,24 @@ impl Transfer {
         )
     }
 
-    /// Opaque around the middle of a range, in the colours there are; all as shares of the window. What is
-    /// outside the window moves to its end; no range is narrower than a hair. Shares up to `ground`,
-    /// unless the middle is one of them, stay clear: the background of a scan.
+    /// Opaque around the middle of a range, with the present colours; all arguments are positions in the window.
+    /// Values outside the window are moved to its end, and the range has a small minimum width. Positions up to
+    /// `ground`, the background of a scan, stay transparent unless the middle is one of them.
     pub fn around(&self, middle: f32, half: f32, ground: Option<f32>) -> Self {
-        const LEAST: f32 = 0.01;
+        const MIN_WIDTH: f32 = 0.01;
         const OPACITY: f32 = 0.6;
         let middle = middle.clamp(0.0, 1.0);
-        let half = half.max(LEAST);
+        let half = half.max(MIN_WIDTH);
         let ramp = 0.5 * half;
-        let ground = ground.filter(|g| middle > g + LEAST);
+        let ground = ground.filter(|g| middle > g + MIN_WIDTH);
         let ground = ground.unwrap_or(f32::NEG_INFINITY);
         let points = [
             ((middle - half - ramp).max(ground), 0.0),
-            ((middle - half).max(ground + LEAST), OPACITY),
+            ((middle - half).max(ground + MIN_WIDTH), OPACITY),
             (middle + half, OPACITY),
             (middle + half + ramp, 0.0),
         ];
-        // A ramp that the window's end cuts ends there as high as it is.
+        // A ramp cut by the window's end keeps its height there.
         let risen =
             |end: f32| ((half + ramp - (end - middle).abs()) / ramp).clamp(0.0, 1.0) * OPACITY;
         let clipped = points.map(|(share, opacity)| match share {
@@ -130,7 +130,7 @@ impl Transfer {
         Self::new(&clipped, self.colours)
     }
 
-    /// What a user may start from, by name.
+    /// Named presets.
     pub fn presets() -> [(&'static str, Self); 4] {
         [
             ("Rising", Self::rising()),
@@ -140,8 +140,8 @@ impl Transfer {
         ]
     }
 
-    /// As [`Transfer::presets`] for costs between two regions: blue low, red high, as in the paper. What is
-    /// above the window, where also no path leads, is not seen.
+    /// The same as [`Transfer::presets`] for costs between two regions: blue low, red high, as in the paper. Values
+    /// above the window, including places that no path reaches, are invisible.
     pub fn cost_presets() -> [(&'static str, Self); 4] {
         let cost = |points: &[(f32, f32)]| Self::new(points, Colours::Map(ColourMap::Cost));
         [
@@ -181,9 +181,9 @@ impl Transfer {
         }
     }
 
-    /// With one more point, and which it is; `None` where there are as many as can be.
+    /// With one more point, and its index; `None` if there is no room for another.
     pub fn with_point(&self, share: f32, opacity: f32) -> Option<(Self, usize)> {
-        if self.points.len() >= Self::MOST || !(share.is_finite() && opacity.is_finite()) {
+        if self.points.len() >= Self::MAX_POINTS || !(share.is_finite() && opacity.is_finite()) {
             return None;
         }
         let share = share.clamp(0.0, 1.0);
@@ -193,7 +193,7 @@ impl Transfer {
         Some((made, at))
     }
 
-    /// With a point elsewhere, no farther than its neighbours.
+    /// With a point moved, at most as far as its neighbours.
     pub fn with_moved(&self, point: usize, share: f32, opacity: f32) -> Self {
         let mut made = self.clone();
         let low = point.checked_sub(1).map_or(0.0, |i| self.points[i].0);
@@ -207,7 +207,7 @@ impl Transfer {
         made
     }
 
-    /// Without a point; `None` where no fewer are possible.
+    /// Without a point; `None` if no fewer points are possible.
     pub fn without(&self, point: usize) -> Option<Self> {
         let mut made = self.clone();
         let possible = self.points.len() > Self::FEWEST && point < self.points.len();
@@ -217,12 +217,12 @@ impl Transfer {
         })
     }
 
-    /// Two rows of [`TABLE`] texels for even shares from 0 to 1: extinction (1/mm) times colour and
+    /// Two rows of [`TABLE`] texels for equally spaced positions from 0 to 1: extinction (1/mm) times colour and
     /// extinction itself, and the integrals of both from 0.
     pub fn table(&self, reference_mm: f32) -> Vec<[f32; 4]> {
         let reference_mm = f64::from(reference_mm.max(1e-6));
         let at = |share: f64| {
-            let opacity = f64::from(self.opacity(share as f32).min(MOST_OPAQUE));
+            let opacity = f64::from(self.opacity(share as f32).min(MAX_OPACITY));
             let extinction = -(-opacity).ln_1p() / reference_mm;
             let [r, g, b] = self.colour(share as f32).map(|c| f64::from(c) / 255.0);
             [r, g, b, 1.0].map(|c| c * extinction)

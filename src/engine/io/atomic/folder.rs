@@ -1,16 +1,18 @@
-//! Folders that are one file: they get their name as a whole.
+//! Folders treated as one file: they are renamed as a whole.
 
 use super::super::{Error, disk, ending};
 use super::temporary::TemporaryFolder;
-use super::{Stop, Unlike, check_file, followed, no_folder, replaces, sync_folder, was_written};
+use super::{
+    Stop, VerifyFailure, check_file, followed, no_folder, replaces, sync_folder, was_written,
+};
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
-/// Writes a folder of files: `write` fills one of a temporary name, which then takes the place of the
-/// old one, if there is one that `may_replace` lets go. Whatever fails, the name holds
-/// the old folder or the whole new one. Only where the disk cannot exchange two names a power cut between
-/// two renames can leave neither, and then both are there under temporary names.
-pub fn write_folder_verified<E: Into<Unlike>>(
+/// Writes a folder of files: `write` fills a folder with a temporary name, which then replaces the old one, if there
+/// is one and `may_replace` permits it. Whatever fails, the name holds the old folder or the complete new one. Only
+/// where the disk cannot exchange two names can a power cut between two renames leave neither; both then exist under
+/// temporary names.
+pub fn write_folder_verified<E: Into<VerifyFailure>>(
     path: &Path,
     write: impl FnOnce(&Path) -> Result<(), Stop>,
     verify: impl FnOnce(&Path) -> Result<(), E>,
@@ -19,14 +21,15 @@ pub fn write_folder_verified<E: Into<Unlike>>(
     let target = place_of(path)?;
     let failed = |e: &std::io::Error| Error::writing(path, e);
     in_place(&target, &may_replace)?;
-    let temporary = TemporaryFolder::beside(&target).map_err(|e| failed(&e))?;
+    let temporary = TemporaryFolder::adjacent_to(&target).map_err(|e| failed(&e))?;
     write(&temporary.path).map_err(|stop| match stop {
         Stop::Io(e) => failed(&e),
         Stop::Error(e) => e,
     })?;
-    let read = |e: std::io::Error| Unlike::Differs(super::super::error::plain(&e)).of(path);
+    let read =
+        |e: std::io::Error| VerifyFailure::Differs(super::super::error::plain(&e)).error(path);
     disk::reads_back(&temporary.path).map_err(read)?;
-    verify(&temporary.path).map_err(|e| e.into().of(path))?;
+    verify(&temporary.path).map_err(|e| e.into().error(path))?;
     let _whole = ending::undivided();
     loop {
         match disk::rename_new(&temporary.path, &target) {
@@ -37,10 +40,10 @@ pub fn write_folder_verified<E: Into<Unlike>>(
                     path: path.to_owned(),
                 });
             }
-            // Another program may have made it, or taken it away, meanwhile.
+            // Another program may have created or removed it meanwhile.
             Err(_) if !in_place(&target, &may_replace)? => {}
             Err(_) => {
-                // The exchange moves the old folder to the temporary name, under which it is removed.
+                // The exchange moves the old folder to the temporary name, where it is removed.
                 match disk::exchange(&temporary.path, &target) {
                     Some(Err(e)) if e.kind() == ErrorKind::NotFound => {}
                     Some(exchanged) => {
@@ -48,7 +51,7 @@ pub fn write_folder_verified<E: Into<Unlike>>(
                         break;
                     }
                     None => {
-                        aside(&temporary.path, &target).map_err(|e| failed(&e))?;
+                        replace_by_renames(&temporary.path, &target).map_err(|e| failed(&e))?;
                         break;
                     }
                 }
@@ -60,25 +63,25 @@ pub fn write_folder_verified<E: Into<Unlike>>(
     Ok(())
 }
 
-/// Puts a folder in the place of another where they cannot be exchanged.
-fn aside(new: &Path, target: &Path) -> std::io::Result<()> {
-    // Renamed onto, then removed with it.
-    let aside = TemporaryFolder::beside_undivided(target)?;
+/// Replaces a folder where two names cannot be exchanged.
+fn replace_by_renames(new: &Path, target: &Path) -> std::io::Result<()> {
+    // The old folder is renamed to this one, then removed with it.
+    let aside = TemporaryFolder::adjacent_to_undivided(target)?;
     disk::rename(target, &aside.path)?;
     disk::rename(new, target).inspect_err(|_| {
-        // Back to where it was; the first error is the one to tell.
+        // Renames it back; the first error is the one to report.
         let _ = disk::rename(&aside.path, target);
     })
 }
 
-/// Where the folder is or is to be: without a slash at its end, where the name of a file would be that of
-/// nothing, and where links lead.
+/// The path of the folder, existing or not: without a trailing slash, which would make it the name of a file inside,
+/// and with links followed.
 fn place_of(path: &Path) -> Result<PathBuf, Error> {
     let path: PathBuf = path.components().collect();
     followed(&path)
 }
 
-/// Whether a folder is there to be replaced; refuses what may not be.
+/// Whether there is a folder to replace; returns an error if it may not be replaced.
 fn in_place(path: &Path, may_replace: impl Fn(&Path) -> Result<(), Error>) -> Result<bool, Error> {
     match path.exists() {
         true if !path.is_dir() => Err(no_folder(path)),
@@ -87,7 +90,7 @@ fn in_place(path: &Path, may_replace: impl Fn(&Path) -> Result<(), Error>) -> Re
     }
 }
 
-/// Whether [`write_folder_verified`] could write a folder here now.
+/// Checks whether [`write_folder_verified`] could write a folder here now.
 pub fn check_new_folder(
     path: &Path,
     may_replace: impl Fn(&Path) -> Result<(), Error>,

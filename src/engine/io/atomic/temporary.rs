@@ -1,5 +1,5 @@
 //! Temporary files and folders. They are removed when their value is dropped and when a signal ends the process;
-//! those of a killed process are removed when a file is written beside them at least a day later.
+//! those of a killed process are removed when a file is written next to them at least a day later.
 
 use super::super::{Error, disk, ending};
 use std::collections::BTreeSet;
@@ -9,17 +9,17 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
-/// Longer than any file is being written.
+/// No file takes longer to write.
 const LEFT_FOR: Duration = Duration::from_secs(24 * 3600);
 
-/// Permissions of a file and of a folder before the process's mask takes some away.
+/// Permissions of a file and of a folder before the process's umask is applied.
 pub const FILE: u32 = 0o666;
 pub const FOLDER: u32 = 0o777;
-/// Permissions of a file and of a folder for their owner alone.
+/// Permissions of a private file and of a private folder.
 pub const PRIVATE_FILE: u32 = 0o600;
 pub const PRIVATE_FOLDER: u32 = 0o700;
 
-/// A file; removed with this, unless it is kept.
+/// A temporary file, removed when dropped unless it is kept.
 pub struct Temporary {
     pub path: PathBuf,
     kept: bool,
@@ -36,17 +36,18 @@ impl Temporary {
         }
     }
 
-    /// A free name beside a file, of which `make` makes one. Not while [`ending::undivided`] is held.
-    fn beside<T>(
+    /// A free name next to a file, at which `make` creates something. Must not be called while [`ending::undivided`]
+    /// is held.
+    fn adjacent_to<T>(
         target: &Path,
         make: impl Fn(&Path) -> std::io::Result<T>,
     ) -> std::io::Result<(Self, T)> {
         let _whole = ending::undivided();
-        Self::beside_undivided(target, make)
+        Self::adjacent_to_undivided(target, make)
     }
 
-    /// Does what `beside` does, for a caller that holds [`ending::undivided`].
-    pub fn beside_undivided<T>(
+    /// The same as `adjacent_to`, for a caller that holds [`ending::undivided`].
+    pub fn adjacent_to_undivided<T>(
         target: &Path,
         make: impl Fn(&Path) -> std::io::Result<T>,
     ) -> std::io::Result<(Self, T)> {
@@ -54,7 +55,7 @@ impl Temporary {
             let path = target.with_file_name(temporary_name());
             match make(&path) {
                 Ok(made) => return Ok((Self::new(path), made)),
-                // Left by a process of the same number that was killed.
+                // Left by a killed process with the same number.
                 Err(e)
                     if e.kind() == ErrorKind::AlreadyExists && path.symlink_metadata().is_ok() => {}
                 Err(e) => return Err(e),
@@ -62,7 +63,7 @@ impl Temporary {
         }
     }
 
-    /// A new file beside the one that it is to replace, with that one's permissions from the first byte on.
+    /// A new file next to the one that it will replace, with the permissions of that one from the first byte on.
     pub fn create(target: &Path) -> std::io::Result<(Self, disk::File)> {
         if target.file_name().is_none() {
             return Err(ErrorKind::IsADirectory.into());
@@ -74,18 +75,18 @@ impl Temporary {
             false => FILE,
         };
         let create = |path: &Path| disk::File::create_new(path, old.unwrap_or(new));
-        let (temporary, file) = Self::beside(target, create)?;
-        sweep(target);
+        let (temporary, file) = Self::adjacent_to(target, create)?;
+        remove_stale(target);
         if let Some(old) = old
             && disk::mode_of(&file.inner().metadata()?) != Some(old)
         {
-            // The process's mask took some away.
+            // The process's umask has removed some.
             disk::set_mode(&temporary.path, old)?;
         }
         Ok((temporary, file))
     }
 
-    /// It has its own name now.
+    /// Keeps the file, which now has its own name.
     pub fn keep(mut self) {
         self.kept = true;
     }
@@ -94,26 +95,26 @@ impl Temporary {
 impl Drop for Temporary {
     fn drop(&mut self) {
         if !self.kept {
-            // Nothing to be done if even this fails; the error that led here is the one to show.
+            // Nothing can be done if even this fails; the original error is the one to report.
             let _ = disk::remove_file(&self.path);
         }
     }
 }
 
-/// A folder; removed with this, unless it was renamed.
+/// A temporary folder, removed when dropped unless it was renamed.
 pub struct TemporaryFolder {
     pub path: PathBuf,
     _at_end: ending::AtEnd,
 }
 
 impl TemporaryFolder {
-    pub fn beside(target: &Path) -> std::io::Result<Self> {
+    pub fn adjacent_to(target: &Path) -> std::io::Result<Self> {
         let _whole = ending::undivided();
-        Self::beside_undivided(target)
+        Self::adjacent_to_undivided(target)
     }
 
-    /// Does what `beside` does, for a caller that holds [`ending::undivided`].
-    pub fn beside_undivided(target: &Path) -> std::io::Result<Self> {
+    /// The same as `adjacent_to`, for a caller that holds [`ending::undivided`].
+    pub fn adjacent_to_undivided(target: &Path) -> std::io::Result<Self> {
         let old = disk::metadata(target).ok();
         let old = old.as_ref().and_then(disk::mode_of);
         let new = match is_private(target) {
@@ -134,7 +135,7 @@ impl TemporaryFolder {
                     }
                     return Ok(folder);
                 }
-                // Left by a process of the same number that was killed.
+                // Left by a killed process with the same number.
                 Err(e)
                     if e.kind() == ErrorKind::AlreadyExists && path.symlink_metadata().is_ok() => {}
                 Err(e) => return Err(e),
@@ -145,12 +146,12 @@ impl TemporaryFolder {
 
 impl Drop for TemporaryFolder {
     fn drop(&mut self) {
-        // It may have its final name by now.
+        // It may already have its final name.
         let _ = disk::remove_folder_with_all(&self.path);
     }
 }
 
-/// Short and of its own, so that a long target name does not make it too long.
+/// Short and independent of the target, whose long name would make it too long.
 fn temporary_name() -> String {
     static NEXT: AtomicU64 = AtomicU64::new(0);
     let number = NEXT.fetch_add(1, Ordering::Relaxed);
@@ -159,7 +160,7 @@ fn temporary_name() -> String {
 
 static PRIVATE: Mutex<BTreeSet<PathBuf>> = Mutex::new(BTreeSet::new());
 
-/// From now on what is made in a folder is for its owner alone.
+/// From now on everything created in a folder is private to its owner.
 pub fn keep_private(folder: &Path) {
     let mut all = PRIVATE.lock().unwrap_or_else(PoisonError::into_inner);
     all.insert(folder.to_owned());
@@ -170,7 +171,7 @@ pub(super) fn is_private(path: &Path) -> bool {
     path.ancestors().any(|above| all.contains(above))
 }
 
-/// The folder that a file is in.
+/// The folder that contains a file.
 pub(super) fn folder_of(file: &Path) -> &Path {
     match file.parent() {
         Some(folder) if !folder.as_os_str().is_empty() => folder,
@@ -178,13 +179,13 @@ pub(super) fn folder_of(file: &Path) -> &Path {
     }
 }
 
-/// Removes what killed processes left beside a file: temporary files of ours that nobody has written to
-/// for a day. Folders stay, since one of them can hold what a power cut was about to replace. What
-/// cannot be removed, or is not ours, stays as well.
-fn sweep(adjacent: &Path) {
+/// Removes temporary files that killed processes left next to a file and that have not been written to for a day.
+/// Folders stay, because one of them may hold what a power cut was about to replace. Files that cannot be removed, or
+/// are not ours, stay as well.
+fn remove_stale(adjacent: &Path) {
     static DONE: Mutex<BTreeSet<PathBuf>> = Mutex::new(BTreeSet::new());
     let folder = folder_of(adjacent);
-    // Once a folder: it may hold very many files.
+    // Once per folder, which may contain very many files.
     let first = DONE
         .lock()
         .is_ok_and(|mut done| done.insert(folder.to_owned()));
@@ -196,7 +197,7 @@ fn sweep(adjacent: &Path) {
     };
     for entry in entries
         .flatten()
-        .filter(|e| is_left(&e.file_name().to_string_lossy()))
+        .filter(|e| is_temporary_name(&e.file_name().to_string_lossy()))
     {
         let old = |m: &disk::Metadata| {
             let age = m.modified().ok().and_then(|at| at.elapsed().ok());
@@ -208,8 +209,8 @@ fn sweep(adjacent: &Path) {
     }
 }
 
-/// Whether a name is one of [`temporary_name`]'s.
-fn is_left(name: &str) -> bool {
+/// Whether a name was made by [`temporary_name`].
+fn is_temporary_name(name: &str) -> bool {
     let numbers = name
         .strip_prefix(".arcuate-")
         .and_then(|n| n.strip_suffix(".tmp"));
@@ -219,7 +220,7 @@ fn is_left(name: &str) -> bool {
         .is_some_and(|(process, number)| whole(process) && whole(number))
 }
 
-/// A folder of our own for files that nobody keeps; it goes with this.
+/// A folder of our own for temporary files, removed when dropped.
 pub struct Scratch {
     path: PathBuf,
     _at_end: ending::AtEnd,
@@ -239,7 +240,7 @@ impl Scratch {
                     let _at_end = ending::at_end(move || drop(disk::remove_folder_with_all(&own)));
                     return Ok(Self { path, _at_end });
                 }
-                // Left by a process of the same number that was killed.
+                // Left by a killed process with the same number.
                 Err(e)
                     if e.kind() == ErrorKind::AlreadyExists && path.symlink_metadata().is_ok() => {}
                 Err(e) => {
@@ -256,11 +257,11 @@ impl Scratch {
         &self.path
     }
 
-    /// Makes a file appear here under another name.
+    /// Links a file into this folder under another name.
     pub fn link(&self, file: &Path, name: &str) -> Result<(), Error> {
         let failed = |e: std::io::Error| Error::reading(file, &e);
         let from = std::path::absolute(file).map_err(failed)?;
-        // The system also makes links to files that do not exist.
+        // The system also creates links to files that do not exist.
         if !from.is_file() {
             return Err(failed(std::io::ErrorKind::NotFound.into()));
         }

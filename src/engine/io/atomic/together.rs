@@ -1,5 +1,5 @@
-//! Files that belong together get their names together. While they do, the old ones have second names, `.NAME.previous`:
-//! a process that is killed in between leaves the old set whole, some of it under these names.
+//! Files that belong together are renamed together. Meanwhile, the old ones have second names, `.NAME.previous`: a
+//! process killed in between leaves the old set complete, partly under these names.
 
 use super::super::{Error, disk, ending};
 use super::{Ready, folder_of, was_written};
@@ -7,29 +7,29 @@ use std::io::{BufReader, ErrorKind, Read};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-/// Most bytes of a name that go into a second name, which may have 255.
-const MOST_BYTES: usize = 235;
+/// Largest number of bytes of a name that go into its second name; names may have 255.
+const MAX_BYTES: usize = 235;
 
-/// Where the disk has no links, the first of a set has a copy of itself as long as the set gets its names; a larger one
-/// would take too long, and a set that a killed process has half replaced is then not recognised.
-const MOST_COPIED: u64 = 256 << 20;
+/// On disks without links, the first file of a set is copied while the set is renamed; copying a larger file would
+/// take too long, and if the process is killed, a half-replaced set with such a file is not recognised.
+const MAX_COPIED: u64 = 256 << 20;
 
-/// Giving a set its names takes milliseconds: a program that holds the folder for longer does something else.
+/// Renaming a set takes milliseconds: a program that locks the folder for longer is doing something else.
 const PATIENCE: Duration = Duration::from_secs(5);
 const PAUSE: Duration = Duration::from_millis(5);
 
-/// The name that a file of a set has while another takes its place.
+/// The name of a set's old file while a new one takes its place.
 pub fn previous_name(file: &Path) -> PathBuf {
     second_name(file, "previous")
 }
 
-/// The name of the first file of a set. It is another: a file may be the first of one set and belong to another, with the
-/// same bytes before and after.
+/// The second name of the first file of a set. It differs from the others: a file may be the first of one set and
+/// belong to another, with the same bytes before and after.
 fn first_name(file: &Path) -> PathBuf {
     second_name(file, "first.previous")
 }
 
-/// The name that a file has which is newer than its half replaced set, while it is replaced.
+/// The second name of a file that is newer than its half-replaced set, while it is replaced.
 fn newer_name(file: &Path) -> PathBuf {
     second_name(file, "newer.previous")
 }
@@ -37,20 +37,20 @@ fn newer_name(file: &Path) -> PathBuf {
 fn second_name(file: &Path, ending: &str) -> PathBuf {
     let name = file.file_name().unwrap_or_default().to_string_lossy();
     // The files of a set differ at the end of their names.
-    let start = name.len().saturating_sub(MOST_BYTES);
+    let start = name.len().saturating_sub(MAX_BYTES);
     let start = (start..).find(|i| name.is_char_boundary(*i)).unwrap_or(0);
     file.with_file_name(format!(".{}.{ending}", &name[start..]))
 }
 
-/// A file of a set as it was before a process began to replace the set and was killed: `None` where it is that file
-/// still. `first` is what the others belong to.
+/// A file of a set as it was before a process that began to replace the set was killed: `None` if the file itself is
+/// still the old one. `first` is the first file of the set.
 pub fn before(first: &Path, file: &Path) -> Option<PathBuf> {
     let old = previous_name(file);
-    (old.is_file() && is_half(first) && !is_same(file, &old)).then_some(old)
+    (old.is_file() && is_half_replaced(first) && !is_same(file, &old)).then_some(old)
 }
 
-/// The sentence about files of which [`before`] was read.
-pub fn says_before(files: &[&Path]) -> String {
+/// The sentence about files whose earlier versions were read through [`before`].
+pub fn previous_files_note(files: &[&Path]) -> String {
     let names = |of: &dyn Fn(&Path) -> PathBuf| {
         let named = files.iter().map(|file| {
             let name = of(file).file_name().unwrap_or_default().to_owned();
@@ -76,11 +76,12 @@ pub fn says_before(files: &[&Path]) -> String {
 }
 
 /// Whether a set has some new files and some old ones: the first is replaced last.
-fn is_half(first: &Path) -> bool {
+fn is_half_replaced(first: &Path) -> bool {
     is_same(first, &first_name(first))
 }
 
-/// Whether two names have one file, or one is a copy: not every disk has links, and copies of a folder seldom keep them.
+/// Whether two names refer to one file or to copies of it: not every disk has links, and copies of a folder seldom
+/// keep them.
 fn is_same(one: &Path, other: &Path) -> bool {
     disk::are_one(one, other) || have_the_same_bytes(one, other).unwrap_or(false)
 }
@@ -101,9 +102,9 @@ fn have_the_same_bytes(one: &Path, other: &Path) -> std::io::Result<bool> {
     }
 }
 
-/// Keeps other processes from giving names to a set in the same folder as long as this lives; without it the names of
-/// two sets could mix. `None` where the disk has no locks, or another program keeps the folder locked.
-fn alone(files: &[Ready]) -> Option<disk::File> {
+/// Prevents other processes from renaming a set in the same folder while this value lives; otherwise the names of two
+/// sets could mix. `None` if the disk has no locks, or another program keeps the folder locked.
+fn lock_folder(files: &[Ready]) -> Option<disk::File> {
     let [first, _, ..] = files else { return None };
     let folder = disk::File::open(folder_of(&first.target)).ok()?;
     let since = Instant::now();
@@ -122,16 +123,16 @@ fn alone(files: &[Ready]) -> Option<disk::File> {
 struct Old {
     /// In the order of the set.
     targets: Vec<PathBuf>,
-    /// Those that this process has given: without them all is as it was before.
+    /// Second names given by this process: without any, everything is as it was before.
     given: Vec<PathBuf>,
 }
 
 impl Old {
-    /// Gives second names to files that will be replaced. Those that a killed process has given in a set that it left half
-    /// replaced stay: they are the old files.
+    /// Gives second names to files that will be replaced. Those given by a killed process in a half-replaced set
+    /// stay: they are the old files.
     fn keep(files: &[Ready]) -> Result<Self, Error> {
         let targets: Vec<PathBuf> = files.iter().map(|file| file.target.clone()).collect();
-        let is_half = targets.first().is_some_and(|first| is_half(first));
+        let is_half = targets.first().is_some_and(|first| is_half_replaced(first));
         let mut old = Self {
             targets,
             given: Vec::new(),
@@ -139,7 +140,7 @@ impl Old {
         match old.give(files, is_half) {
             Ok(()) => Ok(old),
             Err((file, error)) => {
-                old.take_back();
+                old.restore_all();
                 Err(Error::writing(&file.path, &error))
             }
         }
@@ -150,7 +151,7 @@ impl Old {
         files: &'a [Ready],
         is_half: bool,
     ) -> Result<(), (&'a Ready, std::io::Error)> {
-        // The first comes last: as long as its second name is there, so are the others'.
+        // The first comes last: while its second name exists, so do those of the others.
         for (number, file) in files.iter().enumerate().rev() {
             let mut stale = vec![newer_name(&file.target)];
             if number == 0 || !is_half {
@@ -173,15 +174,15 @@ impl Old {
             let name = match is_half && previous.exists() {
                 false => previous,
                 true if disk::are_one(&file.target, &previous) => continue,
-                // Another program may have written it since: it comes back if this set is not written.
+                // Another program may have written it since: it is restored if this set is not written.
                 true => newer_name(&file.target),
             };
-            // Before it is there: a copy may fail when a part of it is.
+            // Recorded before it exists: a failed copy may leave a part.
             self.given.push(name.clone());
             disk::link_or_copy(&file.target, &name).map_err(|e| (file, e))?;
         }
         if is_needed && !is_half && is_replaced(&first) {
-            let is_small = disk::metadata(&first.target).is_ok_and(|m| m.len() <= MOST_COPIED);
+            let is_small = disk::metadata(&first.target).is_ok_and(|m| m.len() <= MAX_COPIED);
             let link = match is_small {
                 true => disk::link_or_copy,
                 false => disk::link,
@@ -196,15 +197,16 @@ impl Old {
         Ok(())
     }
 
-    /// The set is as it was before, and so are the second names. That of the first goes first: without it the others
-    /// are ignored.
-    fn take_back(&self) {
+    /// Restores the set and the second names. The second name of the first file is removed first: without it the
+    /// others are ignored.
+    fn restore_all(&self) {
         for name in self.given.iter().rev() {
             let _ = remove(name);
         }
     }
 
-    /// All new ones have their names. That of the first goes first: without it the others are ignored.
+    /// Finishes after all new files have their names. The second name of the first file is removed first: without it
+    /// the others are ignored.
     fn forget(&self) {
         for (number, target) in self.targets.iter().enumerate() {
             let names = match number {
@@ -217,7 +219,7 @@ impl Old {
         }
     }
 
-    /// Gives a file back its name, or takes it from a new one that nothing was there before.
+    /// Restores the old file of a name, or removes the new one if there was none before.
     fn restore(&self, target: &Path) -> std::io::Result<()> {
         let names = [newer_name(target), previous_name(target)];
         match names.iter().find(|name| name.exists()) {
@@ -236,7 +238,7 @@ fn is_about_links(error: &std::io::Error) -> bool {
     kinds.contains(&error.kind())
 }
 
-/// Removes a file that may not be there.
+/// Removes a file that may not exist.
 fn remove(file: &Path) -> std::io::Result<()> {
     match file.exists() {
         true => disk::remove_file(file),
@@ -244,11 +246,11 @@ fn remove(file: &Path) -> std::io::Result<()> {
     }
 }
 
-/// Gives files that belong together their names: all of them or none, whatever fails. The first is what the
-/// others belong to, and gets its name last: a process that is killed in between leaves the old set, of which
-/// [`before`] finds what was replaced.
-pub fn put_together(files: Vec<Ready>) -> Result<(), Error> {
-    let _alone = alone(&files);
+/// Renames files that belong together: all of them or none, whatever fails. The first is the file to which the others
+/// belong, and is renamed last: a process killed in between leaves the old set, whose replaced files [`before`]
+/// finds.
+pub fn rename_together(files: Vec<Ready>) -> Result<(), Error> {
+    let _alone = lock_folder(&files);
     let _whole = ending::undivided();
     let old = Old::keep(&files)?;
     let paths: Vec<PathBuf> = files.iter().map(|file| file.path.clone()).collect();
@@ -256,9 +258,9 @@ pub fn put_together(files: Vec<Ready>) -> Result<(), Error> {
         if let Err(error) = file.put_undivided() {
             let replaced = old.targets.iter().rev().take(done);
             let failed = replaced.filter(|target| old.restore(target).is_err());
-            // The first error is the one to tell; what cannot be restored keeps its second name.
+            // The first error is the one to report; files that cannot be restored keep their second names.
             if failed.count() == 0 {
-                old.take_back();
+                old.restore_all();
             }
             return Err(error);
         }

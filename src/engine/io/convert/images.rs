@@ -1,10 +1,9 @@
-//! From one image format to another: values stay in the type in which they are stored, gradients go where the
-//! output keeps them.
+//! Converts between image formats: values keep their stored type, gradients go where the output format stores them.
 
 use super::super::format::Format;
 use super::super::gradients::{self, Rows, TableFiles};
 use super::super::stored::{Pixel, Stored};
-use super::super::words::counted;
+use super::super::text::counted;
 use super::super::{
     Error, Reading, Remark, atomic, colours, detect, disk, image, in_world, label_table, misnamed,
     moved_grid, nifti, nrrd, with_extension,
@@ -15,13 +14,13 @@ use crate::data::{Grid, Volume, VolumeKind};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// An image to be written, with what belongs to it.
+/// An image to be written, with its gradients and labels.
 #[derive(Clone, Debug)]
 pub struct Image {
     stored: Stored,
     labels: Option<Arc<Labels>>,
     gradients: Option<Rows>,
-    /// Whether the files of the output's gradients are the input's own, which hold them already.
+    /// Whether the output's gradient files are the input's own, which already hold the gradients.
     in_place: bool,
     format: Format,
     pub notes: Vec<Remark>,
@@ -60,8 +59,8 @@ pub fn plan(
                 stored.grid = grid;
                 losses.extend(stored.meaning.rest.move_away());
             }
-            // NRRD holds no slope and intercept.
-            let (whole, loss) = stored.worked_out();
+            // NRRD has no slope and intercept.
+            let (whole, loss) = stored.with_scaling_applied();
             stored = whole;
             losses.extend(loss);
             losses.extend(nrrd::losses(&stored));
@@ -81,8 +80,8 @@ pub fn plan(
         }
     }
     let mut notes = info.remarks();
-    let files = gradients::find_beside(input).filter(|_| gradients.is_some());
-    let before = files.as_ref().and_then(gradients::says_before);
+    let files = gradients::find_companion(input).filter(|_| gradients.is_some());
+    let before = files.as_ref().and_then(gradients::previous_files_note);
     notes.extend(before.map(Remark::from));
     if gradients.is_none() && stored.frames > 1 {
         notes.extend(foreign_table(input, output).map(Remark::from));
@@ -99,8 +98,8 @@ pub fn plan(
     })
 }
 
-/// An opened image in the type in which its file stores it, where it is now; `None` where the file does not hold
-/// these values. The second result lists what a NIfTI loses, one sentence each.
+/// An opened image in the stored type of its file, on its current grid; `None` if the file does not hold these
+/// values. The second result lists what a NIfTI loses, one sentence each.
 pub(super) fn as_stored(
     from: &Path,
     volume: &Volume,
@@ -161,17 +160,17 @@ fn holds(stored: &Stored, volume: &Volume) -> bool {
     same && values.next().is_none()
 }
 
-/// An image as a NIfTI holds it, on the grid `moved` if there is one. The second result lists the losses, one
+/// An image in the form of a NIfTI, on the grid `moved` if there is one. The second result lists the losses, one
 /// sentence each.
 fn in_nifti(mut stored: Stored, moved: Option<Arc<Grid>>) -> (Stored, Vec<String>) {
     let mut losses = Vec::new();
     if let Some(grid) = moved {
         stored.grid = grid;
-        // The file that is written says nothing of the earlier place.
+        // The output does not record the earlier position.
         losses.extend(stored.meaning.rest.move_away());
     }
     if !nifti::holds_scaling(&stored) {
-        let (whole, loss) = stored.worked_out();
+        let (whole, loss) = stored.with_scaling_applied();
         stored = whole;
         losses.extend(loss);
     }
@@ -179,29 +178,29 @@ fn in_nifti(mut stored: Stored, moved: Option<Arc<Grid>>) -> (Stored, Vec<String
     (stored, losses)
 }
 
-/// The gradients of a scan, else a sentence about why they are left out.
+/// The gradients of a scan, or a sentence about why they are left out.
 fn table(input: &Path, stored: &Stored) -> (Option<Rows>, Vec<String>) {
     let says = |why: &str| vec![format!("The gradients of this scan are left out: {why}")];
     match gradients::rows_of(input, stored.frames) {
         Ok(Some(rows)) => (Some(rows), Vec::new()),
         Ok(None) => {
-            let half = gradients::alone_beside(input).filter(|_| stored.frames > 1);
+            let half = gradients::unpaired_table(input).filter(|_| stored.frames > 1);
             (None, half.map_or(Vec::new(), |why| says(&why)))
         }
         Err(error) => (None, says(&error.to_string())),
     }
 }
 
-/// Whether FSL's pair beside the output is the one that the input's gradients were read from.
+/// Whether the FSL pair next to the output is the one from which the input's gradients were read.
 fn shares_table(input: &Path, output: &Path) -> bool {
-    let Some(TableFiles::Fsl { bval, bvec }) = gradients::find_beside(input) else {
+    let Some(TableFiles::Fsl { bval, bvec }) = gradients::find_companion(input) else {
         return false;
     };
     let [b, v] = fsl_names(output);
     disk::is_same(&bval, &b) && disk::is_same(&bvec, &v)
 }
 
-/// A table beside the output that would be taken for its own, and is none of the input's.
+/// A table next to the output that would be taken for its own and does not belong to the input.
 fn foreign_table(input: &Path, output: &Path) -> Option<String> {
     let ([there, _], [own, _]) = (fsl_names(output), fsl_names(input));
     (there.exists() && !disk::is_same(&there, &own)).then(|| {
@@ -217,25 +216,25 @@ fn fsl_names(image: &Path) -> [PathBuf; 2] {
 }
 
 impl Image {
-    /// The gradients to write into files beside the image.
+    /// The gradients to write into companion files of the image.
     fn table(&self) -> Option<&Rows> {
         let apart = self.format == Format::Nifti && !self.in_place;
         self.gradients.as_ref().filter(|_| apart)
     }
 
-    /// The files to write beside the image, which hold what it cannot.
-    fn beside(&self, output: &Path) -> Vec<(PathBuf, &'static str)> {
+    /// The companion files, which hold what the image cannot.
+    fn companion_files(&self, output: &Path) -> Vec<(PathBuf, &'static str)> {
         let mut files = Vec::new();
         if self.table().is_some() {
             files.extend(fsl_names(output).map(|path| (path, "the gradients of the scan")));
         }
         if self.labels.is_some() {
-            files.push((label_table::beside(output), "names of the labels"));
+            files.push((label_table::table_path(output), "names of the labels"));
         }
         files
     }
 
-    /// Writes the image and the files beside it: all or none. Returns what it is, and what was written.
+    /// Writes the image and its companion files: all or none. Returns a description and the written files.
     pub fn write(
         &self,
         output: &Path,
@@ -243,15 +242,15 @@ impl Image {
         command: &str,
         control: &Control,
     ) -> Result<(String, Vec<PathBuf>), Error> {
-        let adjacent = self.beside(output);
+        let adjacent = self.companion_files(output);
         if let Some((there, what)) = adjacent.iter().find(|(path, _)| !replace && path.exists()) {
             return Err(Error::unsupported(
                 there,
-                format!("a file that is there already, which {what} would replace"),
+                format!("an existing file, which {what} would replace"),
                 "add --force to replace it",
             ));
         }
-        // Before the long work.
+        // Checked before the long work.
         for (path, _) in &adjacent {
             atomic::check_file(path)?;
         }
@@ -270,7 +269,7 @@ impl Image {
             files.push(label_table::prepare_of(output, labels)?);
         }
         control.check()?;
-        atomic::put_together(files)?;
+        atomic::rename_together(files)?;
         let values = self.stored.pixel.name();
         let volumes = counted(self.stored.frames, "volume");
         let what = match (self.stored.frames, &self.gradients) {

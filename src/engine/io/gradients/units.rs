@@ -1,33 +1,32 @@
-//! Units of b-values. Tables are meant to be in s/mm²; some programs write s/m², ms/µm², or a value a thousand
-//! times too large.
+//! Units of b-values. Tables should be in s/mm²; some programs write s/m², ms/µm², or values a thousand times too
+//! large.
 
 use crate::data::gradients::B0_LIMIT_S_PER_MM2;
 use crate::data::statistics::upper_median;
 use glam::DVec3;
 
-/// Largest b-value that a scanner gives, with room above what is published, s/mm².
-const MOST: f64 = 2e5;
-/// Scans of people stay below this, s/mm²; more is rather another unit, or a scan of tissue in a dish.
-const MOST_IN_PEOPLE: f64 = 2e4;
-/// Times the usual b-value of a table that its largest may be where the largest tells the unit: a single number with
-/// a slip must not change that of all others.
+/// Largest b-value of a scanner, with a margin above published ones, s/mm².
+const MAX_B: f64 = 2e5;
+/// Scans of people stay below this, s/mm²; a larger value suggests another unit, or a scan of ex vivo tissue.
+const MAX_B_IN_VIVO: f64 = 2e4;
+/// Largest ratio of a table's maximum to its typical b-value for which the maximum determines the unit: a single
+/// wrong number must not change all others.
 const SPREAD: f64 = 100.0;
-/// Largest b-values of tables in other units, as the factor to s/mm² divides them. Between the rows, and beyond,
-/// no reading is plausible.
+/// Ranges of the largest b-value of tables in other units, with the divisor that gives s/mm². Between and beyond
+/// these ranges no unit is plausible.
 const DIVIDED: [(f64, f64, f64, &str); 2] = [
     (3e5, 5e7, 1e3, "were divided by 1000"),
     (3e8, 5e10, 1e6, "are read as s/m²"),
 ];
-/// Largest b-value of a table in ms/µm², and the largest of a volume without weighting in it.
-const MOST_MS_PER_UM2: f64 = 20.0;
+/// Largest b-value of a table in ms/µm², and the largest of its unweighted volumes.
+const MAX_MS_PER_UM2: f64 = 20.0;
 const B0_MS_PER_UM2: f64 = 0.05;
 /// Whole numbers above this are b-values of volumes that count as b = 0: 5 or 10 s/mm².
 const WHOLE_MS_PER_UM2: f64 = 4.0;
-/// Directions that a tensor needs.
-const LEAST: usize = 6;
+/// Number of directions that a tensor requires.
+const MIN_DIRECTIONS: usize = 6;
 
-/// The b-values in s/mm², with a sentence where they are in another unit; what was found, where they can be in
-/// none.
+/// The b-values in s/mm², with a sentence if they were in another unit. The error describes values that fit no unit.
 pub fn in_s_per_mm2(b: Vec<f64>, vectors: &[DVec3]) -> Result<(Vec<f64>, Option<String>), String> {
     let most = b.iter().copied().fold(0.0, f64::max);
     if most <= B0_LIMIT_S_PER_MM2 {
@@ -35,22 +34,22 @@ pub fn in_s_per_mm2(b: Vec<f64>, vectors: &[DVec3]) -> Result<(Vec<f64>, Option<
             return Ok((b, None));
         }
         let b: Vec<f64> = b.into_iter().map(|b| b * 1e3).collect();
-        return Ok((b, Some(said(most, most * 1e3, "are read as ms/µm²"))));
+        return Ok((b, Some(unit_note(most, most * 1e3, "are read as ms/µm²"))));
     }
-    if most <= MOST {
-        let high = most > MOST_IN_PEOPLE;
-        let said = high.then(|| {
+    if most <= MAX_B {
+        let high = most > MAX_B_IN_VIVO;
+        let note = high.then(|| {
             format!(
-                "The b-values reach {most} s/mm², more than the {MOST_IN_PEOPLE} that scans of people stay below; \
+                "The b-values reach {most} s/mm², more than the {MAX_B_IN_VIVO} that scans of people stay below; \
                  check the unit of the table"
             )
         });
-        return Ok((b, said));
+        return Ok((b, note));
     }
-    let usual = usual(&b, vectors);
-    if most > SPREAD * usual {
+    let typical = typical_b(&b, vectors);
+    if most > SPREAD * typical {
         return Err(format!(
-            "a b-value of {most} in a table whose usual one is {usual}"
+            "a b-value of {most} in a table whose usual one is {typical}"
         ));
     }
     let row = DIVIDED
@@ -60,11 +59,11 @@ pub fn in_s_per_mm2(b: Vec<f64>, vectors: &[DVec3]) -> Result<(Vec<f64>, Option<
         return Err(format!("b-values up to {most}"));
     };
     let b = b.into_iter().map(|b| b / by).collect();
-    Ok((b, Some(said(most, most / by, how))))
+    Ok((b, Some(unit_note(most, most / by, how))))
 }
 
-/// The median of the b-values of weighted volumes: those with a direction, if any has one.
-fn usual(b: &[f64], vectors: &[DVec3]) -> f64 {
+/// The median b-value of weighted volumes, of those with a direction if there are any.
+fn typical_b(b: &[f64], vectors: &[DVec3]) -> f64 {
     let weighted = || {
         let all = b.iter().copied().zip(vectors);
         all.filter(|(b, _)| *b > B0_LIMIT_S_PER_MM2)
@@ -77,25 +76,25 @@ fn usual(b: &[f64], vectors: &[DVec3]) -> f64 {
     upper_median(&mut found).unwrap_or_default()
 }
 
-fn said(found: f64, most: f64, how: &str) -> String {
+fn unit_note(found: f64, most: f64, how: &str) -> String {
     format!(
         "The b-values reach {found}, which cannot be s/mm²; they {how}, so that the largest is {most} s/mm²"
     )
 }
 
-/// Whether a table without a b-value above those of b = 0 holds ms/µm².
+/// Whether a table without b-values above those of b = 0 is in ms/µm².
 fn is_ms_per_um2(b: &[f64], vectors: &[DVec3], most: f64) -> bool {
     let weighted = || b.iter().zip(vectors).filter(|(b, _)| **b > B0_MS_PER_UM2);
     let directed = weighted().filter(|(_, v)| v.is_finite() && v.length() > 0.5);
     let broken = weighted().any(|(b, _)| b.fract() != 0.0);
     let unweighted = b.iter().any(|b| *b <= B0_MS_PER_UM2);
     unweighted
-        && directed.count() >= LEAST
-        && most <= MOST_MS_PER_UM2
+        && directed.count() >= MIN_DIRECTIONS
+        && most <= MAX_MS_PER_UM2
         && (broken || most <= WHOLE_MS_PER_UM2)
 }
 
-/// The b-values that are expected.
+/// The expected b-values, as text for an error.
 pub fn expected() -> String {
-    format!("s/mm², {MOST} at most; write the table in s/mm²")
+    format!("s/mm², {MAX_B} at most; write the table in s/mm²")
 }

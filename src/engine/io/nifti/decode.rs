@@ -1,8 +1,8 @@
-//! Voxels of any stored type, straight to float32.
+//! Decodes voxels of any stored type directly to float32.
 
 use super::header::{Header, VoxelType};
 
-/// How stored bytes become values.
+/// How stored bytes are converted to values.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Decoder {
     pub voxel_type: VoxelType,
@@ -11,7 +11,7 @@ pub(super) struct Decoder {
 }
 
 impl Decoder {
-    pub fn of(header: &Header) -> Self {
+    pub fn new(header: &Header) -> Self {
         Self {
             voxel_type: header.voxel_type,
             big_endian: header.big_endian,
@@ -19,12 +19,12 @@ impl Decoder {
         }
     }
 
-    /// `bytes` are whole voxels, `values` one place for each.
+    /// `bytes` holds whole voxels, `values` one element for each.
     pub fn scalars(&self, bytes: &[u8], values: &mut [f32]) {
         macro_rules! decode {
             ($number:ty) => {{
                 const N: usize = size_of::<$number>();
-                // Scaled in double precision: a float32 cannot hold every 32-bit integer.
+                // Scaled in double precision, because float32 does not represent every 32-bit integer.
                 match (self.big_endian, self.scaling) {
                     (false, None) => {
                         each::<N>(bytes, values, |b| <$number>::from_le_bytes(b) as f32)
@@ -56,7 +56,7 @@ impl Decoder {
         }
     }
 
-    /// Three planes of `0..=1` out of interleaved bytes; the opacity of RGBA is left out.
+    /// Three planes of `0..=1` from interleaved bytes; the opacity of RGBA is dropped.
     pub fn colours(&self, bytes: &[u8], [red, green, blue]: [&mut [f32]; 3]) {
         let voxels = bytes.chunks_exact(self.voxel_type.bytes());
         let places = red.iter_mut().zip(green).zip(blue);

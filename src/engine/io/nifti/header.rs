@@ -1,9 +1,8 @@
-//! Headers of both versions as one plain value, checked against the file before anything else
-//! believes them.
+//! Headers of both versions as one plain value, checked against the file before anything uses them.
 
 use super::TAIL_LIMIT;
 use super::rest::{EXTENSIONS_LIMIT, Rest};
-use crate::data::words::counted;
+use crate::data::text::counted;
 use crate::io::Error;
 use crate::io::numbers::Type;
 use crate::io::source::Source;
@@ -16,7 +15,7 @@ const BYTES_1: usize = 348;
 const BYTES_2: usize = 540;
 const MAGIC_2_SINGLE: &[u8; 8] = b"n+2\0\r\n\x1a\n";
 const MAGIC_2_PAIR: &[u8; 8] = b"ni2\0\r\n\x1a\n";
-/// The four bytes after the header that say whether extensions follow.
+/// The four bytes after the header that state whether extensions follow.
 const EXTENDER_BYTES: usize = 4;
 /// Extension code of plain text, NIFTI_ECODE_COMMENT.
 pub(super) const COMMENT: i32 = 6;
@@ -102,7 +101,7 @@ impl VoxelType {
         matches!(self, Self::Rgb24 | Self::Rgba32)
     }
 
-    /// Whether it can hold whole numbers that a float32 rounds.
+    /// Whether it can hold integers that float32 rounds.
     pub(super) fn is_wide_integer(self) -> bool {
         matches!(self, Self::I32 | Self::U32 | Self::I64 | Self::U64)
     }
@@ -135,12 +134,12 @@ impl VoxelType {
     }
 }
 
-/// The fields of a header, in one form for both versions. Fields that nothing here uses are left out.
+/// The fields of a header, in one form for both versions. Unused fields are left out.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Header {
     pub version: Version,
     pub big_endian: bool,
-    /// Header and voxels in one file, not a `.hdr` and `.img` pair.
+    /// Whether header and voxels are in one file instead of a `.hdr` and `.img` pair.
     pub single_file: bool,
     /// `dim[1]..=dim[dim[0]]`, each at least 1.
     pub dims: Vec<usize>,
@@ -149,9 +148,9 @@ pub struct Header {
     /// Product of the dimensions after the third.
     pub frames: usize,
     pub voxel_type: VoxelType,
-    /// The place of the voxels, from the start of the file that holds them.
+    /// Offset of the voxels in the file that holds them.
     pub vox_offset: u64,
-    /// Slope and intercept; `None` where values are used as stored.
+    /// Slope and intercept; `None` if values are used as stored.
     pub scaling: Option<(f64, f64)>,
     pub pixdim: [f64; 8],
     pub qform_code: i32,
@@ -164,10 +163,10 @@ pub struct Header {
     pub intent_code: i32,
     pub intent_numbers: [f64; 3],
     pub intent_name: String,
-    /// `descrip`, or the comment extension where there is one.
+    /// `descrip`, or the comment extension if there is one.
     pub description: String,
     pub rest: Rest,
-    /// Oddities that reading got past.
+    /// Irregularities that did not prevent reading.
     pub warnings: Vec<String>,
     pub notes: Vec<String>,
 }
@@ -189,7 +188,7 @@ impl Header {
         voxels * self.voxel_type.bytes() as u64
     }
 
-    /// The error of a file that ends after this many bytes of its voxels.
+    /// The error for a file that ends after this many bytes of its voxels.
     pub(super) fn short(&self, path: &Path, found_bytes: usize) -> Error {
         Error::Short {
             path: path.to_owned(),
@@ -198,16 +197,16 @@ impl Header {
         }
     }
 
-    /// Reads and checks a header at the start of a stream and leaves the stream behind the header
-    /// and its extensions: at the voxels, for a single file.
+    /// Reads and checks a header at the start of a stream and leaves the stream after the header and its extensions:
+    /// for a single file, at the voxels.
     pub(in crate::io) fn read(source: &mut Source) -> Result<Self, Error> {
         let mut bytes = [0; BYTES_2];
         let found = source.read(&mut bytes[..BYTES_1])?;
         let path = source.path().to_owned();
         if found < BYTES_1 {
-            return Err(Error::foreign(
+            return Err(Error::other_format(
                 &path,
-                format!("{}, which is no NIfTI file", counted(found, "byte")),
+                format!("{}, which is not a NIfTI file", counted(found, "byte")),
                 &format!("at least a header of {BYTES_1} bytes"),
             ));
         }
@@ -251,7 +250,7 @@ impl Header {
                 ));
             }
         };
-        // The crate guesses the byte order from dim[0]: any count that is one makes it agree.
+        // The crate infers the byte order from dim[0]: passing a valid count makes it agree.
         let count = Fields { bytes, big_endian }.i16(40);
         if !(1..=7).contains(&count) {
             return Err(Error::malformed(path, dimensions(count.into()), "1 to 7"));
@@ -259,7 +258,7 @@ impl Header {
         let h = NiftiHeader::from_reader(bytes)
             .map_err(|e| Error::malformed(path, e.to_string(), "a NIfTI-1 header"))?;
         let raw = Raw {
-            // The standard's type is signed: a large unsigned value is a negative one.
+            // The standard's type is signed: a large unsigned value is negative.
             dim: h.dim.map(|d| i64::from(d as i16)),
             datatype: h.datatype,
             bitpix: h.bitpix,
@@ -288,7 +287,7 @@ impl Header {
             intent_numbers: [h.intent_p1, h.intent_p2, h.intent_p3].map(f64::from),
             intent_name: text(&h.intent_name),
             description: text(&h.descrip),
-            rest: Rest::of(&Fields { bytes, big_endian }, Version::Nifti1),
+            rest: Rest::from_fields(&Fields { bytes, big_endian }, Version::Nifti1),
             ..checked
         })
     }
@@ -330,7 +329,7 @@ impl Header {
             single_file,
             pixdim: std::array::from_fn(|i| f.f64(104 + 8 * i)),
             description: text(&bytes[240..320]),
-            rest: Rest::of(&f, Version::Nifti2),
+            rest: Rest::from_fields(&f, Version::Nifti2),
             qform_code: f.i32(344),
             sform_code: f.i32(348),
             quatern: std::array::from_fn(|i| f.f64(352 + 8 * i)),
@@ -344,15 +343,15 @@ impl Header {
         })
     }
 
-    /// Reads the header extensions up to their size limit and counts the bytes beyond it. The first comment also becomes
-    /// the description.
+    /// Reads the header extensions up to their size limit and counts the bytes beyond it. The first comment also
+    /// becomes the description.
     fn read_extensions(&mut self, source: &mut Source) -> Result<(), Error> {
         let header = match self.version {
             Version::Nifti1 => BYTES_1,
             Version::Nifti2 => BYTES_2,
         } as u64;
-        // The voxels of a pair are in another file, so extensions fill the rest of this one. Its length is unknown
-        // where it is packed.
+        // The voxels of a pair are in another file, so extensions fill the rest of this one. Its length is unknown if
+        // it is compressed.
         let between = match self.single_file {
             true => {
                 source.prove(self.vox_offset)?;
@@ -390,8 +389,8 @@ impl Header {
 }
 
 impl Raw {
-    /// The fields that decide how much is read; the caller fills in the others. `least_offset` is
-    /// where the voxels of this file can begin at the earliest.
+    /// Fields that determine how much is read; the caller fills in the others. `least_offset` is the earliest
+    /// possible offset of the voxels in this file.
     fn check(&self, path: &Path, least_offset: usize) -> Result<Header, Error> {
         let bad = |found: String, expected: &str| Err(Error::malformed(path, found, expected));
         let (mut warnings, mut notes) = (Vec::new(), Vec::new());
@@ -419,7 +418,7 @@ impl Raw {
                 8 * voxel_type.bytes()
             ));
         }
-        // The bytes that the machine can address, with room for every value as a float32.
+        // The bytes that the machine can address, with room for every value as float32.
         let values = dims.iter().try_fold(1usize, |p, &n| p.checked_mul(n));
         let fits = |n: usize| {
             n.checked_mul(voxel_type.bytes().max(12))
@@ -443,8 +442,8 @@ impl Raw {
         let vox_offset = match self.vox_offset {
             0.0 if least_offset > 0 => {
                 warnings.push(format!(
-                    "The header does not say where the voxels begin; they were read from byte \
-                     {least_offset}, right behind it"
+                    "The header does not say where the voxels begin; they were read from byte {least_offset}, \
+                     directly after it"
                 ));
                 least_offset as u64
             }
@@ -483,8 +482,7 @@ impl Raw {
         })
     }
 
-    /// A slope of 0 means "not set" in the standard, NaN in files of nibabel; colours are never
-    /// scaled.
+    /// A slope of 0 means "not set" in the standard, as does NaN in files of nibabel; colours are never scaled.
     fn scaling(
         &self,
         path: &Path,

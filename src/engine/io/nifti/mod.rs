@@ -1,11 +1,11 @@
 //! NIfTI images: versions 1 and 2, `.nii` and `.hdr`/`.img`, plain and gzip, both byte orders.
 //!
-//! The crate `nifti` parses the NIfTI-1 header and names the voxel types. The rest is ours, since
-//! the crate stops at version 1, allocates what a header asks for before it looks at the file, and
-//! has no colours: the NIfTI-2 header, every check, the voxels (decoded straight to float32, in
-//! one pass) and writing. The tests read what is written here with the crate's own reader.
+//! The crate `nifti` parses the NIfTI-1 header and names the voxel types. The rest is our own, because the crate
+//! stops at version 1, allocates what a header requests before it examines the file, and has no colours: the NIfTI-2
+//! header, every check, the voxels (decoded directly to float32, in one pass) and writing. The tests read the written
+//! files with the crate's own reader.
 //!
-//! Nothing is allocated for voxels before the file is known to hold them (`Source::prove`).
+//! Voxel memory is allocated only after the file is known to hold the voxels (`Source::prove`).
 
 mod decode;
 mod header;
@@ -25,13 +25,13 @@ use super::stored::{Meaning, Stored};
 use super::voxels::zeros;
 use super::{Error, extension, with_extension};
 use crate::compute::Control;
-use crate::data::words::{agreed, counted};
+use crate::data::text::{agreed, counted};
 use crate::data::{Grid, Volume, VolumeKind};
 use decode::Decoder;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// Bytes behind the voxels of a compressed file that are still read, for its checksum.
+/// Largest number of bytes read after the voxels of a compressed file, for its checksum.
 const TAIL_LIMIT: u64 = 1 << 24;
 
 /// The grid of an image, without its voxels.
@@ -40,26 +40,26 @@ pub fn read_grid(path: &Path, control: &Control) -> Result<Grid, Error> {
     space::grid(source.path(), &header).map(|(grid, _)| grid)
 }
 
-/// A file whose header was read and whose stream stands at the first voxel.
-struct Begun {
+/// A file whose header has been read and whose stream is at the first voxel.
+struct OpenedImage {
     source: Source,
     header: Header,
     grid: Grid,
     info: SpaceInfo,
 }
 
-fn begin(path: &Path, control: &Control) -> Result<Begun, Error> {
+fn begin(path: &Path, control: &Control) -> Result<OpenedImage, Error> {
     let (mut source, header) = open_header(path, control)?;
     let (grid, info) = space::grid(source.path(), &header)?;
     let end = header.vox_offset + header.data_bytes();
     if header.single_file {
         source.prove(end)?;
     } else {
-        source = Source::open(&twin(source.path(), "img")?, control)?;
+        source = Source::open(&header_pair(source.path(), "img")?, control)?;
         source.prove(end)?;
         source.skip(header.vox_offset)?;
     }
-    Ok(Begun {
+    Ok(OpenedImage {
         source,
         header,
         grid,
@@ -67,8 +67,8 @@ fn begin(path: &Path, control: &Control) -> Result<Begun, Error> {
     })
 }
 
-impl Begun {
-    /// Reads what follows the voxels of a compressed file, and tells of it.
+impl OpenedImage {
+    /// Reads the data after the voxels of a compressed file and warns about it.
     fn end(&mut self) -> Result<(), Error> {
         let behind = match self.source.known_bytes() {
             Some(bytes) => bytes - self.header.vox_offset - self.header.data_bytes(),
@@ -76,7 +76,7 @@ impl Begun {
         };
         if behind > 0 {
             self.info.warnings.push(format!(
-                "The file goes on for {} behind its voxels, which {} not used",
+                "The file continues for {} after its voxels, which {} not used",
                 counted(behind as usize, "byte"),
                 agreed(behind as usize, "was", "were")
             ));
@@ -85,7 +85,7 @@ impl Begun {
     }
 }
 
-/// Reads an image; of a pair, either file may be named.
+/// Reads an image; for a pair, either file may be named.
 pub fn read(path: &Path, control: &Control) -> Result<(Volume, SpaceInfo), Error> {
     let mut file = begin(path, control)?;
     let kind = if file.header.voxel_type.is_colour() {
@@ -95,7 +95,7 @@ pub fn read(path: &Path, control: &Control) -> Result<(Volume, SpaceInfo), Error
     };
     let values = voxels(&mut file.source, &file.header, kind)?;
     file.end()?;
-    let Begun {
+    let OpenedImage {
         header,
         grid,
         mut info,
@@ -111,10 +111,10 @@ pub fn read(path: &Path, control: &Control) -> Result<(Volume, SpaceInfo), Error
     Ok((Volume::new(Arc::new(grid), frames, kind, values), info))
 }
 
-/// Reads a series of volumes and keeps the first one; `None` for an image of another kind.
+/// Reads a series of volumes and keeps the first one; `None` for any other image.
 pub(super) fn overview(path: &Path, control: &Control) -> Result<Option<Overview>, Error> {
     let mut file = begin(path, control)?;
-    let Begun { source, header, .. } = &mut file;
+    let OpenedImage { source, header, .. } = &mut file;
     if header.frames < 2 || header.voxel_type.is_colour() {
         return Ok(None);
     }
@@ -124,7 +124,7 @@ pub(super) fn overview(path: &Path, control: &Control) -> Result<Option<Overview
     let Some(places) = Arc::get_mut(&mut first) else {
         unreachable!("nobody else has seen the values");
     };
-    let decoder = Decoder::of(header);
+    let decoder = Decoder::new(header);
     let size = header.voxel_type.bytes();
     let at_once = CHUNK_BYTES / size;
     let mut bytes = vec![0; at_once * size];
@@ -149,7 +149,7 @@ pub(super) fn overview(path: &Path, control: &Control) -> Result<Option<Overview
         done += count;
     }
     file.end()?;
-    let Begun {
+    let OpenedImage {
         header, grid, info, ..
     } = file;
     Ok(Some(Overview {
@@ -161,7 +161,7 @@ pub(super) fn overview(path: &Path, control: &Control) -> Result<Option<Overview
     }))
 }
 
-/// Reads an image as it is stored.
+/// Reads an image in its stored type.
 pub(super) fn stored(path: &Path, control: &Control) -> Result<(Stored, SpaceInfo), Error> {
     let mut file = begin(path, control)?;
     let pixel = file.header.voxel_type.pixel();
@@ -171,7 +171,7 @@ pub(super) fn stored(path: &Path, control: &Control) -> Result<(Stored, SpaceInf
     let word = pixel.word_bytes();
     let bytes = super::voxels::bytes(&mut file.source, word, big_endian, text, before)?;
     file.end()?;
-    let Begun {
+    let OpenedImage {
         header, grid, info, ..
     } = file;
     let stored = Stored {
@@ -196,7 +196,7 @@ pub(super) fn stored(path: &Path, control: &Control) -> Result<(Stored, SpaceInf
 
 fn open_header(path: &Path, control: &Control) -> Result<(Source, Header), Error> {
     let header_path = match extension(path).as_str() {
-        "img" | "img.gz" => twin(path, "hdr")?,
+        "img" | "img.gz" => header_pair(path, "hdr")?,
         _ => path.to_owned(),
     };
     let mut source = Source::open(&header_path, control)?;
@@ -205,7 +205,7 @@ fn open_header(path: &Path, control: &Control) -> Result<(Source, Header), Error
 }
 
 /// `a.hdr` → `a.img` or `a.img.gz`, whichever exists.
-fn twin(path: &Path, other: &str) -> Result<PathBuf, Error> {
+fn header_pair(path: &Path, other: &str) -> Result<PathBuf, Error> {
     let plain = with_extension(path, other);
     let packed = with_extension(path, &format!("{other}.gz"));
     [plain.clone(), packed]
@@ -223,7 +223,7 @@ fn twin(path: &Path, other: &str) -> Result<PathBuf, Error> {
         })
 }
 
-/// The stream stands at the first voxel and is known to hold them all.
+/// The stream must be at the first voxel and known to hold all of them.
 fn voxels(source: &mut Source, header: &Header, kind: VolumeKind) -> Result<Arc<[f32]>, Error> {
     let stored: usize = header.dims.iter().product();
     let planes = match kind {
@@ -234,7 +234,7 @@ fn voxels(source: &mut Source, header: &Header, kind: VolumeKind) -> Result<Arc<
     let Some(places) = Arc::get_mut(&mut values) else {
         unreachable!("nobody else has seen the values");
     };
-    let decoder = Decoder::of(header);
+    let decoder = Decoder::new(header);
     let size = header.voxel_type.bytes();
     let mut bytes = vec![0; (CHUNK_BYTES / size).min(stored) * size];
     let mut done = 0;

@@ -1,39 +1,39 @@
-//! What a header says besides where the voxels lie and what they hold: when slices were taken, which values to show,
-//! and extensions of other programs. It is kept when an image is converted.
+//! The contents of a header besides the position and type of the voxels: slice timing, display range, and extensions
+//! of other programs. They are preserved when an image is converted.
 
 use super::header::{COMMENT, Fields, Version, text};
 use crate::io::DISCLAIMER;
-use crate::io::words::counted;
+use crate::io::text::counted;
 
-/// Extensions of a header beyond this many bytes are not worth the memory.
+/// Largest number of bytes kept of a header's extensions.
 pub(super) const EXTENSIONS_LIMIT: u64 = 1 << 20;
 /// Size and code before the content of an extension.
 const BEFORE: usize = 8;
-/// NIfTI's codes of RGB24 and RGBA32.
+/// NIfTI's codes for RGB24 and RGBA32.
 const COLOURS: [i16; 2] = [128, 2304];
 
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct Rest {
-    /// Which axes frequency, phase and slices run along.
+    /// Axes of frequency, phase and slices.
     dim_info: u8,
-    /// The first and the last slice that the times below are of.
+    /// The first and the last slice to which the timing below applies.
     slices: [i64; 2],
-    /// NIfTI's code of the order in which slices were taken.
+    /// NIfTI's code for the slice order.
     slice_code: u8,
     slice_duration: f64,
     time_offset: f64,
-    /// Values to show as black and as white; twice 0 where nothing is said.
+    /// Values displayed as black and as white; both 0 if unset.
     shown: [f64; 2],
-    /// Free words about the image, from its program.
+    /// Free text about the image, from its program.
     description: String,
-    /// A name, with zeros behind it.
+    /// A name padded with zeros.
     aux_file: Vec<u8>,
     extensions: Vec<Extension>,
     /// Bytes of extensions that were not read.
     unread: u64,
-    /// Bytes after the last whole extension, without trailing zeros.
+    /// Bytes after the last complete extension, without trailing zeros.
     broken: u64,
-    /// Slope and intercept of a colour image: without meaning, and kept.
+    /// Slope and intercept of a colour image: meaningless, but preserved.
     colour_scaling: Option<[f32; 2]>,
 }
 
@@ -45,7 +45,7 @@ struct Extension {
 
 impl Rest {
     /// The fields of a header at the offsets of nifti1.h and nifti2.h.
-    pub(super) fn of(fields: &Fields<'_>, version: Version) -> Self {
+    pub(super) fn from_fields(fields: &Fields<'_>, version: Version) -> Self {
         let f = fields;
         let small = |at| i64::from(f.i16(at));
         let single = |at| f64::from(f32::from_le_bytes(f.at(at)));
@@ -85,8 +85,8 @@ impl Rest {
         }
     }
 
-    /// Takes the extensions from the bytes behind the four that say whether there are any; returns the content
-    /// of the first with a code.
+    /// Parses extensions from the bytes after the four that state whether there are any; returns the content of the
+    /// first one with this code.
     pub(super) fn extend(&mut self, bytes: &[u8], big_endian: bool, code: i32) -> Option<&[u8]> {
         let mut rest = bytes;
         while rest.len() >= BEFORE {
@@ -111,7 +111,7 @@ impl Rest {
         all.find(|e| e.code == code).map(|e| &*e.content)
     }
 
-    /// Ours with that of before behind it, unless a comment that is kept holds it anyway.
+    /// Our description followed by the earlier one, unless a preserved comment contains that anyway.
     pub(in crate::io) fn described(&self, ours: &str) -> String {
         let before = self.description.as_str();
         let ours_before = before.strip_prefix(DISCLAIMER);
@@ -128,8 +128,8 @@ impl Rest {
         self.unread = bytes;
     }
 
-    /// Forgets extensions: they may say where the image was before it was moved. Returns a sentence, if there were
-    /// any.
+    /// Drops extensions, which may describe the image's position before it was moved. Returns a sentence if there
+    /// were any.
     pub(in crate::io) fn move_away(&mut self) -> Option<String> {
         let names = self.names()?;
         self.extensions.clear();
@@ -138,7 +138,7 @@ impl Rest {
         ))
     }
 
-    /// The extensions in words, if there are any.
+    /// The extensions as text, if there are any.
     fn names(&self) -> Option<String> {
         let name = |e: &Extension| match e.code {
             2 => "DICOM".to_owned(),
@@ -152,7 +152,7 @@ impl Rest {
         (!names.is_empty()).then(|| names.join(", "))
     }
 
-    /// Whether the header says when slices were taken.
+    /// Whether the header has slice timing.
     fn has_times(&self) -> bool {
         self.slice_code != 0 || self.slice_duration != 0.0 || self.time_offset != 0.0
     }
@@ -190,7 +190,7 @@ impl Rest {
         losses
     }
 
-    /// The fields that a format without room for them loses, one sentence each.
+    /// The fields lost in a format without room for them, one sentence each.
     pub(in crate::io) fn losses_without(&self, format: &str) -> Vec<String> {
         let mut losses = Vec::new();
         if let Some(names) = self.names() {
@@ -230,7 +230,7 @@ impl Rest {
         all.flat_map(|e| as_extension(e.code, &e.content)).collect()
     }
 
-    /// Puts the fields into a NIfTI-1 header.
+    /// Writes the fields into a NIfTI-1 header.
     pub(super) fn put(&self, header: &mut [u8]) {
         let mut put = |at: usize, bytes: &[u8]| header[at..at + bytes.len()].copy_from_slice(bytes);
         put(39, &[self.dim_info]);

@@ -1,4 +1,4 @@
-//! Where an image lies: sform if its code is above 0, else qform if above 0, else the voxel sizes.
+//! The position of an image: sform if its code is above 0, otherwise qform if above 0, otherwise the voxel sizes.
 
 use super::header::{Header, Version};
 use crate::data::labels::LARGEST_WHOLE;
@@ -8,39 +8,38 @@ use crate::io::{Error, Remark};
 use glam::{DAffine3, DMat3, DQuat, DVec3};
 use std::path::Path;
 
-/// sform and qform may differ by this share of the smallest voxel edge before it is worth a word:
-/// a hundred times the rounding of a float32 header.
+/// Difference of sform and qform, as a share of the smallest voxel edge, above which a warning is given: a hundred
+/// times the rounding of a float32 header.
 const DISAGREE_VOXELS: f64 = 0.02;
-/// A stated unit is believed if it gives voxels between these edges (mm).
+/// A stated unit is accepted if it gives voxel edges in this range (mm).
 const PLAUSIBLE_EDGE_MM: [f64; 2] = [1e-4, 100.0];
 
-/// The header's words about space and content, for the data panel and `arcuate info`.
+/// The header's information about space and content, for the data panel and `arcuate info`.
 #[derive(Clone, PartialEq, Debug)]
 pub struct SpaceInfo {
     /// `NIfTI-1`, `NIfTI-2`, or another format's name.
     pub version: &'static str,
-    /// The number in the file, one to seven.
+    /// The dimensions stated in the file, one to seven.
     pub dims: Vec<usize>,
-    /// `int16`; voxels are float32 in memory whatever this says.
+    /// Such as `int16`; in memory voxels are always float32.
     pub stored_as: &'static str,
     pub big_endian: bool,
     /// Slope and intercept that were applied.
     pub scaling: Option<(f64, f64)>,
     pub sform_code: i32,
     pub qform_code: i32,
-    /// The name of world space, from the code of the form that was used: `scanner`, `MNI 152`, …
+    /// The name of the world space, from the code of the form used: `scanner`, `MNI 152`, …
     pub space: &'static str,
     /// Unit of length in the file; always mm in memory.
     pub units: &'static str,
-    /// Largest distance between a corner placed by the sform and by the qform, where both are set
-    /// and differ.
+    /// Largest distance between a corner placed by the sform and by the qform, if both are set and differ.
     pub sform_qform_disagree_mm: Option<f64>,
     pub intent_code: i32,
     pub intent_name: String,
     pub description: String,
-    /// What may make the result wrong, one sentence each, without the path.
+    /// Problems that may make the result wrong, one sentence each, without the path.
     pub warnings: Vec<String>,
-    /// What is good to know only.
+    /// Information without consequences for the result.
     pub notes: Vec<String>,
 }
 
@@ -49,8 +48,8 @@ impl SpaceInfo {
         Remark::all(&self.warnings, &self.notes)
     }
 
-    /// For a format that has one affine, in mm.
-    pub(in crate::io) fn of(
+    /// For a format with a single affine in mm.
+    pub(in crate::io) fn with_one_affine(
         version: &'static str,
         dims: &[usize],
         stored_as: &'static str,
@@ -75,7 +74,7 @@ impl SpaceInfo {
         }
     }
 
-    /// Tells of whole numbers that a float32 rounds.
+    /// Warns about integers that float32 rounds.
     pub(in crate::io) fn warn_of_rounding(&mut self, number: Type, values: &[f32]) {
         if number.is_wide_integer() {
             self.warn_of_large(values);
@@ -91,7 +90,7 @@ impl SpaceInfo {
     }
 }
 
-/// The grid a header describes, and what to tell about it.
+/// The grid described by a header, and warnings about it.
 pub(super) fn grid(path: &Path, header: &Header) -> Result<(Grid, SpaceInfo), Error> {
     let (mut warnings, mut notes) = (header.warnings.clone(), header.notes.clone());
     let (affine, source, code) = if header.sform_code > 0 {
@@ -128,18 +127,18 @@ pub(super) fn grid(path: &Path, header: &Header) -> Result<(Grid, SpaceInfo), Er
             ("three independent axes", "repair the header"),
         )
     })?;
-    // A code that means nothing to anybody is the scanner's.
+    // An unknown code counts as the scanner's.
     let space_code = i16::try_from(code).ok().filter(|c| *c > 0).unwrap_or(1);
     let grid = grid.with_space_code(space_code);
     let other = disagreement(header, &grid, mm);
-    let disagree = other.as_ref().map(|other| grid.apart_mm(other));
+    let disagree = other.as_ref().map(|other| grid.separation_mm(other));
     if let (Some(d), Some(other)) = (disagree, &other) {
         let handed = |g: &Grid| g.world_from_voxel.matrix3.determinant() > 0.0;
         let mirrored = match handed(&grid) == handed(other) {
             true => "",
             false => ", and one mirrors the other",
         };
-        // Hundredths of a millimetre say nothing of what is centimetres away.
+        // Hundredths of a millimetre are meaningless for a distance of centimetres.
         let decimals = if d < 1.0 { 3 } else { 1 };
         warnings.push(format!(
             "sform and qform of the header differ by up to {d:.decimals$} mm{mirrored}; the sform was used"
@@ -184,8 +183,8 @@ fn qform(header: &Header) -> Result<DAffine3, String> {
             "the quaternion part ({b}, {c}, {d}), longer than 1"
         ));
     }
-    // Of a half turn (most sagittal and coronal storage orders) a² is what rounding left of 0, and
-    // its root would turn the far corner of a head by 0.1 mm; NiBabel's limits.
+    // For a half turn (most sagittal and coronal storage orders) a² is the rounding error of 0, and its root would
+    // displace the far corner of a head by 0.1 mm; the limits are NiBabel's.
     let rounding = match header.version {
         Version::Nifti1 => 3.0 * f64::from(f32::EPSILON),
         Version::Nifti2 => 3.0 * f64::EPSILON,
@@ -209,7 +208,7 @@ fn centred(header: &Header) -> DAffine3 {
     DAffine3::from_mat3_translation(DMat3::from_diagonal(edges), -0.5 * last * edges)
 }
 
-/// Voxel edges; 1 where the header has 0 (axes of one voxel often do).
+/// Voxel edges; 1 if the header has 0 (common for axes of one voxel).
 fn edges(header: &Header) -> DVec3 {
     let edge = |a: usize| match header.pixdim[a].abs() {
         0.0 => 1.0,
@@ -218,7 +217,7 @@ fn edges(header: &Header) -> DVec3 {
     DVec3::new(edge(1), edge(2), edge(3))
 }
 
-/// Millimetres per unit of the file. Units that give absurd voxels are taken for a slip.
+/// Millimetres per unit of the file. Units that give absurd voxels count as mistakes.
 fn unit(
     header: &Header,
     affine: &DAffine3,
@@ -244,16 +243,16 @@ fn unit(
     }
 }
 
-/// Where the qform puts the voxels, if both forms are set and differ.
+/// The grid placed by the qform, if both forms are set and differ.
 fn disagreement(header: &Header, grid: &Grid, mm: f64) -> Option<Grid> {
     if header.sform_code <= 0 || header.qform_code <= 0 {
         return None;
     }
-    // A qform that is no rotation is not in use here; nothing can be said about it.
+    // A qform that is not a rotation is not used here and cannot be compared.
     let other = DAffine3::from_scale(DVec3::splat(mm)) * qform(header).ok()?;
     let other = Grid::new(header.shape, other, AffineSource::Qform)?;
     let least = DISAGREE_VOXELS * grid.spacing().min_element();
-    (grid.apart_mm(&other) > least).then_some(other)
+    (grid.separation_mm(&other) > least).then_some(other)
 }
 
 fn space_name(code: i32) -> &'static str {

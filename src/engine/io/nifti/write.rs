@@ -1,5 +1,5 @@
-//! Writing NIfTI-1: float32 volumes, uint8 masks, uint16 label maps, uint32 counts, RGB24 colours, and images of
-//! any type as a file held them.
+//! Writes NIfTI-1: float32 volumes, uint8 masks, uint16 label maps, uint32 counts, RGB24 colours, and images of any
+//! stored type.
 
 use super::header::COMMENT;
 use super::rest::as_extension;
@@ -19,17 +19,17 @@ use std::path::Path;
 
 const HEADER_BYTES: usize = 348;
 const DESCRIPTION_BYTES: usize = 80;
-/// NIFTI_INTENT_LABEL: numbers are names of structures.
+/// NIFTI_INTENT_LABEL: numbers identify structures.
 const INTENT_LABEL: i16 = 1002;
-/// Voxels compressed or written between two looks at `Control`.
+/// Voxels compressed or written between two checks for cancellation.
 const CHUNK_VOXELS: usize = 1 << 18;
 /// Largest size that NIfTI-1's 16-bit dimensions hold.
 const LARGEST_SIDE: usize = 32_767;
-/// A qform is written if no entry of the rotation is off by more: it then says the same as the
-/// sform to within a float32's rounding.
+/// A qform is written if no entry of the rotation differs by more: it then equals the sform to within the rounding of
+/// float32.
 const ORTHOGONAL: f64 = 1e-5;
 
-/// The values to store, still in memory's form.
+/// The values to store, in the form they have in memory.
 enum Voxels<'a> {
     Float(&'a [f32]),
     Byte(&'a [u8]),
@@ -41,7 +41,7 @@ enum Voxels<'a> {
 }
 
 impl Voxels<'_> {
-    /// NIfTI's code of the type and its bits.
+    /// NIfTI's code for the type, and its bits.
     fn data_type(&self) -> (i16, i16) {
         match self {
             Self::Float(_) => (16, 32),
@@ -56,7 +56,7 @@ impl Voxels<'_> {
                     Type::U8 => (2, 8),
                     Type::I16 => (4, 16),
                     Type::I32 => (8, 32),
-                    // NIfTI has no half precision; no format that is read stores images in it.
+                    // NIfTI has no half precision, and no readable format stores images in it.
                     Type::F16 | Type::F32 => (16, 32),
                     Type::F64 => (64, 64),
                     Type::I8 => (256, 8),
@@ -81,8 +81,8 @@ impl Voxels<'_> {
     }
 }
 
-/// Writes a volume: scalars as float32, counts that it rounds as uint32, colours as RGB24. `path` ends in `.nii` or `.nii.gz`;
-/// `description` (the command that made it) goes into the header, in full into a comment.
+/// Writes a volume: scalars as float32, counts that float32 rounds as uint32, colours as RGB24. `path` ends in `.nii`
+/// or `.nii.gz`; `description` (the command that made it) goes into the header, in full into a comment.
 pub fn save_volume(
     path: &Path,
     volume: &Volume,
@@ -108,7 +108,7 @@ pub fn save_mask(
     save(path, &mask.grid, 1, &voxels, description, control)
 }
 
-/// Writes a label map as uint16, and says so in the header: 0 is no region.
+/// Writes a label map as uint16 and marks it as such in the header: 0 is no region.
 pub fn save_labels(
     path: &Path,
     grid: &Grid,
@@ -119,7 +119,7 @@ pub fn save_labels(
     save(path, grid, 1, &Voxels::Label(labels), description, control)
 }
 
-/// Whether slope and intercept are float32, as NIfTI-1 holds them.
+/// Whether slope and intercept are exact in float32, as NIfTI-1 stores them.
 pub(in crate::io) fn holds_scaling(stored: &Stored) -> bool {
     let single = |v: f64| f64::from(v as f32) == v;
     let fits = |(slope, intercept)| single(slope) && single(intercept);
@@ -141,7 +141,7 @@ pub(in crate::io) fn losses(stored: &Stored) -> Vec<String> {
     losses
 }
 
-/// Writes an image in the type that it has, all but its name. NIfTI-1 holds slope and intercept as float32.
+/// Writes an image in its own type under a temporary name. NIfTI-1 stores slope and intercept as float32.
 pub(in crate::io) fn prepare_stored(
     path: &Path,
     stored: &Stored,
@@ -167,7 +167,7 @@ fn save(
     description: &str,
     control: &Control,
 ) -> Result<(), Error> {
-    prepare(path, grid, frames, voxels, description, control)?.put()
+    prepare(path, grid, frames, voxels, description, control)?.rename_into_place()
 }
 
 fn prepare(
@@ -200,7 +200,7 @@ fn prepare(
             "save a part of it",
         ));
     }
-    // Coordinates of a damaged header: what is written must be what was read.
+    // For coordinates from a damaged header: what is written must equal what was read.
     let rounded = single(grid).and_then(|g| same_space(&g, frames, grid, frames).ok());
     if rounded.is_none() {
         return Err(Error::unsupported(
@@ -220,7 +220,7 @@ fn prepare(
         path,
         |file| {
             if compressed {
-                // Fast: float32 maps hardly shrink further, and saving is waited for.
+                // Fast: float32 maps hardly compress further, and users wait for the file.
                 let mut encoder = GzEncoder::new(file, Compression::fast());
                 encoder.write_all(&header)?;
                 write_voxels(&mut encoder, voxels, stored, control)?;
@@ -276,7 +276,7 @@ fn byte(share: f32) -> u8 {
     (share * 255.0).round().clamp(0.0, 255.0) as u8
 }
 
-/// Header, extender and the comment, as many bytes as `vox_offset` says.
+/// Header, extender and the comment, as many bytes as `vox_offset` states.
 fn header(grid: &Grid, further: &[usize], voxels: &Voxels<'_>, description: &str) -> Vec<u8> {
     let (datatype, bits) = voxels.data_type();
     let mut description = disclaimed(description);
@@ -284,7 +284,7 @@ fn header(grid: &Grid, further: &[usize], voxels: &Voxels<'_>, description: &str
         description = stored.meaning.rest.described(&description);
     }
     let description = &description;
-    // The command that wrote this file goes first: programs show the first as the description.
+    // The command that wrote this file comes first: programs show the first comment as the description.
     let mut comment = comment(description);
     if let Voxels::Stored(stored) = voxels {
         comment.extend(stored.meaning.rest.extension_bytes());
@@ -334,7 +334,7 @@ impl Bytes {
         self.put(offset, (value as f32).to_le_bytes());
     }
 
-    /// Slope and intercept, steps of the axes after the third, and what the values are.
+    /// Slope and intercept, steps of the axes after the third, and the meaning of the values.
     fn meaning(&mut self, stored: &Stored) {
         let meaning = &stored.meaning;
         meaning.rest.put(&mut self.0);
@@ -342,7 +342,7 @@ impl Bytes {
             self.f32(112, slope);
             self.f32(116, intercept);
         }
-        // Only where they were said: elsewhere a step is 1, of seconds.
+        // Only if they were stated: otherwise a step is 1, in seconds.
         if !meaning.sizes.is_empty() {
             for (i, step) in meaning.steps.into_iter().enumerate() {
                 self.f32(92 + 4 * i, step);
@@ -357,8 +357,8 @@ impl Bytes {
         self.0[328..328 + name.len()].copy_from_slice(name);
     }
 
-    /// Voxel sizes, and sform and qform unless left and right are unknown: a file must not claim
-    /// more than was known. The qform is left out where the axes are sheared.
+    /// Voxel sizes, and sform and qform unless left and right are unknown: a file must not state more than was known.
+    /// The qform is omitted for sheared axes.
     fn space(&mut self, grid: &Grid) {
         let m = grid.world_from_voxel.matrix3;
         let origin = grid.world_from_voxel.translation;
@@ -372,7 +372,7 @@ impl Bytes {
         for a in 4..8 {
             self.f32(76 + 4 * a, 1.0);
         }
-        // Unless it was moved.
+        // Unless the image was moved.
         if !grid.is_placed() {
             return;
         }
@@ -388,7 +388,7 @@ impl Bytes {
         if !unit.abs_diff_eq(turn, ORTHOGONAL) {
             return;
         }
-        // The quaternion is of a proper rotation; pixdim[0] flips the third axis back.
+        // The quaternion represents a proper rotation; pixdim[0] flips the third axis back.
         let proper = turn * DMat3::from_diagonal(DVec3::new(1.0, 1.0, handed));
         let q = DQuat::from_mat3(&proper).normalize();
         // Only b, c, d are stored, so a must not be negative.
@@ -403,7 +403,7 @@ impl Bytes {
     }
 }
 
-/// Goes first, so that the header's short field holds it.
+/// Precedes the description, so that the header's short field contains it.
 fn disclaimed(description: &str) -> String {
     match description.trim() {
         "" => DISCLAIMER.to_owned(),
@@ -411,7 +411,7 @@ fn disclaimed(description: &str) -> String {
     }
 }
 
-/// The description as an extension, where the header's field is too short for it.
+/// The description as an extension, if the header's field is too short for it.
 fn comment(description: &str) -> Vec<u8> {
     if description.len() < DESCRIPTION_BYTES {
         return Vec::new();
@@ -428,14 +428,14 @@ fn truncated(text: &str, bytes: usize) -> &str {
     &text[..end]
 }
 
-/// Reads the written file as any image and compares every value and the affine.
+/// Reads the written file like any image and compares every value and the affine.
 fn verify(
     written: &Path,
     grid: &Grid,
     frames: usize,
     voxels: &Voxels<'_>,
     control: &Control,
-) -> Result<(), atomic::Unlike> {
+) -> Result<(), atomic::VerifyFailure> {
     if let Voxels::Stored(stored) = voxels {
         let (found, _) = super::stored(written, &control.silent())?;
         same_space(&found.grid, found.frames, grid, frames)?;
@@ -482,7 +482,7 @@ fn verify(
     }
 }
 
-/// The grid as the header's single precision keeps it, where that has a volume.
+/// The grid in the single precision of the header, if that has a volume.
 fn single(grid: &Grid) -> Option<Grid> {
     let m = grid.world_from_voxel;
     let single = |v: DVec3| v.as_vec3().as_dvec3();
@@ -497,11 +497,11 @@ fn same_space(
     found_frames: usize,
     grid: &Grid,
     frames: usize,
-) -> Result<(), atomic::Unlike> {
+) -> Result<(), atomic::VerifyFailure> {
     if found.shape != grid.shape || found_frames != frames {
         return Err("its sizes differ".to_owned().into());
     }
-    // Float32 affine: half a unit in the last place of the largest coordinate, with a margin.
+    // Tolerance of a float32 affine: half a unit in the last place of the largest coordinate, with a margin.
     let reach = grid
         .corners()
         .iter()

@@ -1,6 +1,5 @@
-//! Gradients that a diffusion scan's own header holds (NA-MIC's convention, as 3D Slicer writes it):
-//! one b-value, and for every volume a vector in the measurement frame, whose squared length says
-//! which share of that b-value it has.
+//! Gradients in a diffusion scan's own header (NA-MIC's convention, as written by 3D Slicer): one b-value, and for
+//! every volume a vector in the measurement frame whose squared length is its share of that b-value.
 
 use super::header::Header;
 use crate::io::Error;
@@ -10,15 +9,14 @@ use std::path::Path;
 /// b-values (s/mm²) and vectors in world axes, one for each volume.
 pub type Rows = (Vec<f64>, Vec<DVec3>);
 
-/// Whether a key of a header says something of the gradients.
+/// Whether a key of a header concerns the gradients.
 pub fn is_key(key: &str) -> bool {
     let key = key.to_ascii_lowercase();
     key.starts_with("dwmri_") || key == "modality"
 }
 
-/// The keys that hold a table, for a header of [`super::write`]: the measurement frame is the file's space,
-/// of which `file_from_world` is a rotation or a mirror. A vector's squared length is its share of the largest
-/// b-value.
+/// The keys that store a table, for a header of [`super::write`]: the measurement frame is the file's space, and
+/// `file_from_world` is a rotation or a reflection. A vector's squared length is its share of the largest b-value.
 pub fn keys(b_values: &[f64], directions: &[DVec3], file_from_world: DMat3) -> String {
     let pairs = || b_values.iter().zip(directions);
     let weighted = pairs().filter(|(_, v)| **v != DVec3::ZERO);
@@ -34,7 +32,7 @@ pub fn keys(b_values: &[f64], directions: &[DVec3], file_from_world: DMat3) -> S
 }
 
 /// `None` where there are none.
-pub fn of(path: &Path, header: &Header) -> Result<Option<Rows>, Error> {
+pub fn from_header(path: &Path, header: &Header) -> Result<Option<Rows>, Error> {
     let value = |requested: &str| {
         let mut pairs = header.pairs.iter();
         let found = pairs.find(|(key, _)| key.eq_ignore_ascii_case(requested));
@@ -57,7 +55,7 @@ pub fn of(path: &Path, header: &Header) -> Result<Option<Rows>, Error> {
         ));
     };
     let mut vectors = Vec::new();
-    // A vector may stand for several volumes that follow each other.
+    // A vector may apply to several consecutive volumes.
     while let Some(text) = value(&format!("DWMRI_gradient_{:04}", vectors.len())) {
         let numbers: Option<Vec<f64>> = text.split_whitespace().map(|w| w.parse().ok()).collect();
         let Some(&[x, y, z]) = numbers.as_deref() else {
@@ -88,7 +86,7 @@ pub fn of(path: &Path, header: &Header) -> Result<Option<Rows>, Error> {
         true => (v.length() / longest).powi(2),
         false => 0.0,
     };
-    // Squares of lengths that were written in decimals miss round numbers by their last digit.
+    // Squares of lengths written as decimals miss round numbers in their last digit.
     let round = |b: f64| {
         let near = (b * 1e6).round() / 1e6;
         if (near - b).abs() <= 1e-12 * b {

@@ -7,12 +7,12 @@ use crate::compute::Control;
 use glam::{DMat3, DVec3};
 use std::path::Path;
 
-/// A header is a page of text.
+/// A header is about a page of text.
 const HEADER_LIMIT: usize = 1 << 20;
-/// Lines of another format before the samples.
+/// Largest number of lines of another format before the samples.
 const LINES_LIMIT: usize = 1 << 16;
-/// Axes that the format allows.
-const MOST_AXES: usize = 16;
+/// Largest number of axes in the format.
+const MAX_AXES: usize = 16;
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Encoding {
@@ -29,26 +29,26 @@ pub struct Header {
     pub type_name: &'static str,
     pub big_endian: bool,
     pub encoding: Encoding,
-    /// The direction of each axis, in the file's own space; `None` for one that has none.
+    /// The direction of each axis, in the file's own space; `None` for an axis without one.
     pub directions: Vec<Option<DVec3>>,
     pub origin: Option<DVec3>,
-    /// NaN for an axis without.
+    /// NaN for an axis without a spacing.
     pub spacings: Vec<f64>,
     pub kinds: Vec<String>,
-    /// RAS axes from the file's; `None` where it does not say.
+    /// Maps the file's space to RAS axes; `None` if the space is not stated.
     pub world_from_space: Option<DMat3>,
-    /// Beside the header.
+    /// A separate file with the samples.
     pub data_file: Option<String>,
     pub line_skip: usize,
     pub byte_skip: i64,
-    /// The file's space from the axes in which gradients are said.
+    /// Maps the axes of the gradients to the file's space.
     pub measurement_frame: Option<DMat3>,
     /// Pairs besides the fields, `key:=value`.
     pub pairs: Vec<(String, String)>,
 }
 
 impl Header {
-    /// Reads the header, and says how many bytes it has.
+    /// Reads the header and returns its number of bytes.
     pub fn read(path: &Path, control: &Control) -> Result<(Self, u64), Error> {
         let mut source = Source::open(path, control)?;
         let mut bytes = vec![0; HEADER_LIMIT];
@@ -60,7 +60,7 @@ impl Header {
         let magic = lines.next().unwrap_or_default();
         if !magic.starts_with("NRRD000") {
             let found = "a file that does not start with “NRRD000”";
-            return Err(Error::foreign(path, found, "an NRRD file"));
+            return Err(Error::other_format(path, found, "an NRRD file"));
         }
         let (mut fields, mut pairs) = (Vec::new(), Vec::new());
         for line in lines {
@@ -93,7 +93,7 @@ impl Header {
         Ok((header, behind.unwrap_or(found) as u64))
     }
 
-    /// No scan has more.
+    /// No scan has more volumes.
     pub fn volumes(&self) -> usize {
         self.sizes.iter().copied().max().unwrap_or(1)
     }
@@ -112,7 +112,7 @@ impl Header {
         };
         let sizes: Vec<usize> = fields.numbers("sizes")?;
         let stated: Vec<usize> = fields.numbers("dimension")?;
-        if stated != [sizes.len()] || sizes.len() > MOST_AXES || sizes.contains(&0) {
+        if stated != [sizes.len()] || sizes.len() > MAX_AXES || sizes.contains(&0) {
             return Err(wrong(
                 format!("{stated:?} dimensions of the sizes {sizes:?}"),
                 "one size from 1 for each dimension",
@@ -269,7 +269,7 @@ impl Fields<'_> {
     }
 }
 
-/// The header's text and where the samples begin: behind the first blank line, if there is one.
+/// The header's text and the offset of the samples: after the first blank line, if there is one.
 fn split(bytes: &[u8]) -> (&[u8], Option<usize>) {
     let mut start = 0;
     for (at, &byte) in bytes.iter().enumerate() {
@@ -285,7 +285,7 @@ fn split(bytes: &[u8]) -> (&[u8], Option<usize>) {
     (bytes, None)
 }
 
-/// Where this many lines end that begin at a byte of a file.
+/// The end of this many lines that begin at a byte offset of a file.
 pub fn skip_lines(path: &Path, begin: u64, lines: usize, control: &Control) -> Result<u64, Error> {
     if lines == 0 {
         return Ok(begin);
@@ -353,7 +353,7 @@ fn vectors(text: &str) -> Option<Vec<Option<DVec3>>> {
     Some(found)
 }
 
-/// Which way the axes of a named space run.
+/// The directions of a named space's axes.
 fn world_from_space(name: &str) -> Option<DMat3> {
     let name = name.trim_matches('"').to_ascii_lowercase();
     let signs = match name.as_str() {

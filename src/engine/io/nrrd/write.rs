@@ -1,8 +1,8 @@
-//! Writing NRRD: one file, compressed, of any number type, with the gradients of a scan in its header.
+//! Writes NRRD: one compressed file, of any number type, with the gradients of a scan in its header.
 
 use super::gradients;
 use crate::compute::Control;
-use crate::io::atomic::{self, Ready, Unlike};
+use crate::io::atomic::{self, Ready, VerifyFailure};
 use crate::io::gradients::Rows;
 use crate::io::numbers::Type;
 use crate::io::stored::{Pixel, Stored};
@@ -13,9 +13,9 @@ use glam::{DMat3, DVec3};
 use std::io::Write;
 use std::path::Path;
 
-/// Bytes compressed between two looks at `Control`.
+/// Bytes compressed between two checks for cancellation.
 const CHUNK_BYTES: usize = 1 << 20;
-/// The file's axes run to the patient's left, back and top, as those of most NRRD files.
+/// The file's axes point to the patient's left, back and top, as in most NRRD files.
 const SIGNS: DVec3 = DVec3::new(-1.0, -1.0, 1.0);
 
 /// Losses of an image in an NRRD, one sentence each.
@@ -31,7 +31,7 @@ pub fn losses(stored: &Stored) -> Vec<String> {
     }
     losses.extend(meaning.rest.losses_without("NRRD"));
     losses.extend(meaning.acquisition.losses("NRRD"));
-    // 1 is what is written where nothing is known.
+    // 1 is written if the step is unknown.
     let [step, ..] = meaning.steps;
     if meaning.sizes.first().is_some_and(|n| *n > 1) && step.is_normal() && step != 1.0 {
         let unit = match meaning.step_unit {
@@ -59,7 +59,7 @@ pub fn losses(stored: &Stored) -> Vec<String> {
     losses
 }
 
-/// Writes an image, all but its name. It has no slope and intercept.
+/// Writes an image under a temporary name. It must have no slope and intercept.
 pub fn prepare(
     path: &Path,
     stored: &Stored,
@@ -87,13 +87,13 @@ pub fn prepare(
     )
 }
 
-/// Reads the written file as any image and compares it.
+/// Reads the written file like any image and compares it.
 fn verify(
     written: &Path,
     stored: &Stored,
     gradients: bool,
     control: &Control,
-) -> Result<(), Unlike> {
+) -> Result<(), VerifyFailure> {
     let (found, _) = super::stored(written, &control.silent())?;
     let near = 1e-9 * found.grid.spacing().max_element();
     let same = found.grid.is_written_as(&stored.grid, near.max(1e-9))
@@ -119,7 +119,7 @@ fn header(stored: &Stored, gradients: Option<&Rows>, description: &str) -> Strin
     };
     let [nx, ny, nz] = grid.shape;
     let space = format!("{nx} {ny} {nz}");
-    // The axis besides those in space, and which side of them it stands on.
+    // The axis besides those in space, placed before or after them.
     let (before, behind) = match (stored.pixel, stored.frames) {
         (Pixel::Rgb, _) => (Some((3, "RGB-color")), None),
         (Pixel::Rgba, _) => (Some((4, "RGBA-color")), None),

@@ -1,20 +1,20 @@
-//! Whether a result is what a session says it was.
+//! Whether a result equals the one recorded in a session.
 
 use super::super::checksum;
 use super::Sum;
 use crate::data::{TensorField, Tractogram, keyed};
 
-/// How a result stands to an earlier one.
+/// How a result relates to an earlier one.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Match {
     SameBytes,
-    /// Different bytes, but of the sampled numbers no more differ than between two backends.
+    /// Different bytes, but no more of the sampled numbers differ than between two backends.
     WithinTolerance,
     Differs,
 }
 
 impl Match {
-    pub fn words(self) -> &'static str {
+    pub fn label(self) -> &'static str {
         match self {
             Self::SameBytes => "same bytes",
             Self::WithinTolerance => "within tolerance",
@@ -29,18 +29,18 @@ keyed!(Match {
     Differs = "differs",
 });
 
-/// Streamlines and voxels in a sample, at most.
+/// Largest number of sampled streamlines and voxels.
 const SAMPLED: usize = 64;
 
-/// Two backends may keep this share more or fewer streamlines, or end as many elsewhere: in noise a
-/// rounding error decides now and then (the parity tests allow the same).
+/// Two backends may keep this share more or fewer streamlines, and this share may end elsewhere: in noise, rounding
+/// errors sometimes decide (the parity tests permit the same).
 const OTHERS: f64 = 0.05;
-/// Ends and lengths of the others differ by less: a tenth of a usual voxel and a step, mm.
+/// Ends and lengths of the others differ by less: a tenth of a typical voxel, and a step, mm.
 const APART_MM: f32 = 0.5;
-/// Share of a voxel's largest component: single precision through a solve with seven unknowns.
+/// Share of a voxel's largest component: the error of single precision in a solve with seven unknowns.
 const TENSOR_SHARE: f32 = 1e-3;
 
-/// Share of a cost that the order of updates leaves open, and the parity tests allow.
+/// Relative difference of a cost that the order of updates causes and the parity tests permit.
 const VALUE_SHARE: f32 = 1e-4;
 
 impl Sum {
@@ -92,8 +92,8 @@ impl Sum {
     }
 }
 
-/// Rows evenly spread. Each names its streamline or voxel by a number, which single precision has to hold:
-/// above 2²⁴ it does not hold all, and the next that it does is taken.
+/// Evenly spaced rows. Each names its streamline or voxel by a number that must be exact in single precision: above
+/// 2²⁴ not all are, and the next exact one is used.
 fn sample(
     count: usize,
     name: impl Fn(usize) -> usize,
@@ -102,13 +102,13 @@ fn sample(
     let n = count.min(SAMPLED);
     let is_exact = |i: &usize| name(*i) as f32 as usize == name(*i);
     let places = (0..n).filter_map(|i| (i * count / n..count).find(is_exact));
-    // JSON knows no other numbers.
+    // JSON has no other numbers.
     let rows = places.map(row);
     rows.filter(|r| r.iter().all(|v| v.is_finite())).collect()
 }
 
-/// How what was found stands to what a session says, by the tolerance of what it is. `all` gives the
-/// numbers of the same streamline or voxel as the first of a row, `None` where it is not there.
+/// Compares a result with a session's by the tolerance for its kind. `all` gives the numbers of the same streamline
+/// or voxel as the first of a row, `None` if it does not exist.
 fn by_sample(
     expected: &Sum,
     found: &Sum,
@@ -123,8 +123,9 @@ fn by_sample(
         return Match::Differs;
     }
     let same = expected.sample.iter().filter(|row| {
-        let twin = row.first().and_then(|name| all(*name));
-        twin.is_some_and(|twin| twin.len() == row.len() && near(row, &twin))
+        let counterpart = row.first().and_then(|name| all(*name));
+        counterpart
+            .is_some_and(|counterpart| counterpart.len() == row.len() && near(row, &counterpart))
     });
     if same.count() as f64 >= (1.0 - OTHERS) * expected.sample.len() as f64 {
         Match::WithinTolerance
@@ -133,15 +134,15 @@ fn by_sample(
     }
 }
 
-/// Compares a result that was computed again with the one in a session.
-pub enum Again<'a> {
+/// Compares a recomputed result with the one in a session.
+pub enum Recomputed<'a> {
     Curves(&'a Tractogram),
-    /// u₁ + u₂ of a pathway, voxel by voxel of its mask; a density map.
+    /// u₁ + u₂ of a pathway, voxel by voxel of its mask, or a density map.
     Values(&'a [f32]),
     Tensors(&'a TensorField),
 }
 
-impl Again<'_> {
+impl Recomputed<'_> {
     pub fn sum(&self, of: &str) -> Sum {
         match self {
             Self::Curves(tractogram) => Sum::of_tractogram(of, tractogram),
@@ -151,9 +152,9 @@ impl Again<'_> {
     }
 }
 
-pub fn compare(expected: &Sum, again: &Again) -> (Match, Sum) {
+pub fn compare(expected: &Sum, again: &Recomputed) -> (Match, Sum) {
     match again {
-        Again::Curves(tractogram) => {
+        Recomputed::Curves(tractogram) => {
             let found = Sum::of_tractogram(&expected.of, tractogram);
             let seeds = tractogram.per_streamline.get("seed");
             let of = |name: f32| {
@@ -171,13 +172,13 @@ pub fn compare(expected: &Sum, again: &Again) -> (Match, Sum) {
             };
             (by_sample(expected, &found, of, near), found)
         }
-        Again::Values(values) => {
+        Recomputed::Values(values) => {
             let found = Sum::of_values(&expected.of, values);
             let of = |name: f32| Some(vec![name, *values.get(name as usize)?]);
             let near = |a: &[f32], b: &[f32]| (a[1] - b[1]).abs() <= VALUE_SHARE * a[1].abs();
             (by_sample(expected, &found, of, near), found)
         }
-        Again::Tensors(field) => {
+        Recomputed::Tensors(field) => {
             let found = Sum::of_tensors(&expected.of, field);
             let of = |name: f32| {
                 let tensor = field.tensors.get(name as usize)?;

@@ -1,7 +1,7 @@
-//! The files that a session refers to: what they were, whether they are still that, and where they
-//! may have gone.
+//! The files that a session refers to: their properties when it was saved, whether they have changed, and where they
+//! may have been moved.
 
-use super::super::words::count;
+use super::super::text::count;
 use super::super::{Error, checksum, disk, gradients, with_extension};
 use crate::compute::Control;
 use serde::{Deserialize, Serialize};
@@ -13,19 +13,19 @@ use std::time::UNIX_EPOCH;
 /// A file as it was when the session was saved.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct Entry {
-    /// From the session's folder, with `/`; absolute where there is no such way.
+    /// Relative to the session's folder, with `/`; absolute if there is no relative path.
     pub path: String,
     pub bytes: u64,
-    /// Since 1970, nanoseconds.
+    /// Nanoseconds since 1970.
     pub modified_ns: u64,
-    /// The checksum as `sha256sum` prints it; empty where the file could not be read.
+    /// The checksum as `sha256sum` prints it; empty if the file could not be read.
     pub sha256: String,
     /// Files that belong to it: gradients, the other half of an image.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub beside: Vec<Entry>,
+    #[serde(rename = "beside", default, skip_serializing_if = "Vec::is_empty")]
+    pub companions: Vec<Entry>,
 }
 
-/// How a file stands to its entry.
+/// How a file compares with its entry.
 #[derive(Clone, PartialEq, Debug)]
 pub enum Standing {
     Same,
@@ -62,10 +62,10 @@ impl Change {
         self.clause_about("it")
     }
 
-    /// `it`: the subject where the file itself differs.
+    /// `it`: the subject if the file itself differs.
     fn clause_about(&self, it: &str) -> String {
         let name = self.companion.as_deref();
-        let it = name.map_or_else(|| it.to_owned(), beside_it);
+        let it = name.map_or_else(|| it.to_owned(), companion_subject);
         match self.what {
             Difference::Unknown => format!(
                 "{it} could not be read when the session was saved, so the session cannot tell whether it has changed"
@@ -114,11 +114,11 @@ pub enum Missing {
     /// The system refuses to let this user read the file.
     Denied,
     /// The file cannot be read, for this reason.
-    Unread(String),
+    Unreadable(String),
     /// A companion file of this name cannot be read, for this reason.
-    Beside(String, Box<Missing>),
+    Companion(String, Box<Missing>),
     /// The file has changed, and the user left it out.
-    LeftOut(Change),
+    Rejected(Change),
 }
 
 impl Missing {
@@ -128,9 +128,9 @@ impl Missing {
             Self::Gone => "There is no such file".to_owned(),
             Self::Folder => format!("{it} is a folder now, and was a file"),
             Self::Denied => format!("{it} may not be read"),
-            Self::Unread(why) => format!("{it} cannot be read ({why})"),
-            Self::Beside(name, why) => why.sentence(&beside_it(name)),
-            Self::LeftOut(change) => change.to_string(),
+            Self::Unreadable(why) => format!("{it} cannot be read ({why})"),
+            Self::Companion(name, why) => why.sentence(&companion_subject(name)),
+            Self::Rejected(change) => change.to_string(),
         }
     }
 }
@@ -145,22 +145,22 @@ impl fmt::Display for Missing {
 const IT: &str = "It";
 
 /// The subject of a sentence about a companion file.
-fn beside_it(name: &str) -> String {
+fn companion_subject(name: &str) -> String {
     format!("{name} beside it")
 }
 
-/// File metadata that change whenever the file does, also where its age was set back.
+/// File metadata that change whenever the file does, even if its modification time was set back.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Stamp {
     bytes: u64,
     modified_ns: u64,
-    /// Inode, and when anything about it changed last; nothing where the system has no such.
+    /// Inode, and the time of the last change of any metadata; zero where the system has none.
     changed: (u64, i64, i64),
 }
 
 impl Stamp {
-    /// `None` where there is no such file, or it is a folder, whose files may change by themselves.
-    pub fn of(path: &Path) -> Option<Self> {
+    /// `None` if there is no such file, or if it is a folder, whose files may change by themselves.
+    pub fn new(path: &Path) -> Option<Self> {
         let metadata = disk::metadata(path).ok().filter(|m| m.is_file())?;
         let (bytes, modified_ns) = size_and_age(path)?;
         #[cfg(unix)]
@@ -181,7 +181,7 @@ impl Stamp {
     }
 }
 
-/// Size and age; `None` where there is no such file.
+/// Size and modification time; `None` if there is no such file.
 fn size_and_age(path: &Path) -> Option<(u64, u64)> {
     let metadata = disk::metadata(path).ok()?;
     let modified = metadata.modified().ok();
@@ -190,9 +190,9 @@ fn size_and_age(path: &Path) -> Option<(u64, u64)> {
     Some((bytes, since.map_or(0, |d| d.as_nanos() as u64)))
 }
 
-/// Files that are read together with one, and are there; gradients only where it is a scan.
+/// Existing files that are read together with this one; gradients only for a scan.
 pub fn companions(path: &Path, scan: bool) -> Vec<PathBuf> {
-    let table = gradients::find_beside(path).filter(|_| scan);
+    let table = gradients::find_companion(path).filter(|_| scan);
     let table = table.map_or(Vec::new(), |t| t.paths());
     let halves = [("hdr", "img"), ("img", "hdr")].into_iter();
     let halves = halves.filter(|(one, _)| super::super::extension(path) == *one);
@@ -201,8 +201,8 @@ pub fn companions(path: &Path, scan: bool) -> Vec<PathBuf> {
     all.filter(|p| p.is_file()).collect()
 }
 
-/// Describes a file for a session in `folder`; `known`: what was found before, and
-/// holds as long as nothing about the file has changed.
+/// Describes a file for a session in `folder`; `known` returns its checksum if the file has not changed since that
+/// was computed.
 pub fn describe(
     path: &Path,
     scan: bool,
@@ -223,25 +223,25 @@ pub fn describe(
             bytes,
             modified_ns,
             sha256,
-            beside: Vec::new(),
+            companions: Vec::new(),
         })
     };
     let mut entry = one(path)?;
     for companion in companions(path, scan) {
-        entry.beside.push(one(&companion)?);
+        entry.companions.push(one(&companion)?);
     }
     Ok(entry)
 }
 
 impl Entry {
     /// The entry of a file that cannot be read.
-    pub fn unread(path: &Path, folder: &Path) -> Self {
+    pub fn unreadable(path: &Path, folder: &Path) -> Self {
         Self {
             path: relative(path, folder),
             bytes: 0,
             modified_ns: 0,
             sha256: String::new(),
-            beside: Vec::new(),
+            companions: Vec::new(),
         }
     }
 
@@ -250,7 +250,7 @@ impl Entry {
         last(&self.path)
     }
 
-    /// Where it is, for a session in `folder`.
+    /// Its path, for a session in `folder`.
     pub fn place(&self, folder: &Path) -> PathBuf {
         tidied(&folder.join(&self.path))
     }
@@ -259,14 +259,14 @@ impl Entry {
     pub fn moved(&self, from: &Path, to: &Path) -> Self {
         Self {
             path: relative(&self.place(from), to),
-            beside: self.beside.iter().map(|b| b.moved(from, to)).collect(),
+            companions: self.companions.iter().map(|b| b.moved(from, to)).collect(),
             ..self.clone()
         }
     }
 }
 
-/// Looks at a file, and at what belongs to it beside it. `strict`: its bytes are read even where size
-/// and age are the same.
+/// Compares a file and its companion files with an entry. `strict`: its bytes are read even if size and age are
+/// unchanged.
 pub fn check(
     path: &Path,
     entry: &Entry,
@@ -277,7 +277,7 @@ pub fn check(
     if own != Standing::Same {
         return Ok(own);
     }
-    for companion in &entry.beside {
+    for companion in &entry.companions {
         let name = Path::new(&companion.path).file_name().unwrap_or_default();
         let adjacent = path.with_file_name(name);
         let name = name.to_string_lossy().into_owned();
@@ -290,7 +290,7 @@ pub fn check(
                 }));
             }
             Standing::Missing(why) => {
-                return Ok(Standing::Missing(Missing::Beside(name, Box::new(why))));
+                return Ok(Standing::Missing(Missing::Companion(name, Box::new(why))));
             }
             changed @ Standing::Changed(_) => return Ok(changed),
         }
@@ -302,7 +302,7 @@ fn last(path: &str) -> &str {
     path.rsplit('/').next().unwrap_or(path)
 }
 
-/// Compares one file with its entry; `companion`: the name of one that belongs to another file.
+/// Compares one file with its entry; `companion`: the name of a file that belongs to another one.
 fn check_one(
     path: &Path,
     entry: &Entry,
@@ -345,14 +345,14 @@ fn check_one(
         Err(Error::Cancelled) => return Err(Error::Cancelled),
         Err(Error::Missing { .. }) => Standing::Missing(Missing::Gone),
         Err(Error::Denied { .. }) => Standing::Missing(Missing::Denied),
-        Err(Error::Unreadable { why, .. }) => Standing::Missing(Missing::Unread(why)),
-        // The sum of a folder fails where it holds other files.
+        Err(Error::Unreadable { why, .. }) => Standing::Missing(Missing::Unreadable(why)),
+        // The checksum of a folder fails if it contains other files.
         Err(_) => changed(Difference::Folder),
     })
 }
 
-/// A file that may be the one, in one of these folders: of the same name and size, else of the same
-/// content, else of the same name.
+/// A file that may be the missing one, in one of these folders: with the same name and size, otherwise with the same
+/// content, otherwise with the same name.
 pub fn look_for(entry: &Entry, folders: &[PathBuf], control: &Control) -> Option<PathBuf> {
     let name = entry.name();
     let same_name = folders.iter().map(|f| f.join(name));
@@ -364,25 +364,25 @@ pub fn look_for(entry: &Entry, folders: &[PathBuf], control: &Control) -> Option
     if entry.bytes == 0 {
         return same_name.next();
     }
-    // Folders of a study may hold thousands of files.
-    const MOST: usize = 2_000;
+    // Study folders may contain thousands of files.
+    const MAX_FILES: usize = 2_000;
     let all = folders
         .iter()
         .filter_map(|f| super::super::names_in(f).ok());
-    let all = all.flatten().take(MOST);
+    let all = all.flatten().take(MAX_FILES);
     let same_size = all.filter(|p| of_size(p) && p.is_file());
     let mut same =
         same_size.filter(|p| checksum::of_file(p, control).is_ok_and(|sum| sum == entry.sha256));
     same.next().or_else(|| same_name.next())
 }
 
-/// From a folder to a file, with `/`; the whole path where they have nothing in common.
+/// The path from a folder to a file, with `/`; the absolute path if they have nothing in common.
 fn relative(path: &Path, folder: &Path) -> String {
     let absolute = |p: &Path| tidied(&std::path::absolute(p).unwrap_or_else(|_| p.to_owned()));
     let (path, folder) = (absolute(path), absolute(folder));
     let [file, base] = [&path, &folder].map(|p| p.components().collect::<Vec<_>>());
     let same = file.iter().zip(&base).take_while(|(a, b)| a == b).count();
-    // Drives have no common root; and a way through the root is none.
+    // Drives have no common root, and a path through the root is not relative.
     if same < 2 || base.len() - same > 8 {
         return path.to_string_lossy().replace('\\', "/");
     }
@@ -392,7 +392,7 @@ fn relative(path: &Path, folder: &Path) -> String {
     up.chain(down).collect::<Vec<_>>().join("/")
 }
 
-/// Without `.` and `..`, as far as names alone say it.
+/// Removes `.` and `..`, as far as names alone permit.
 fn tidied(path: &Path) -> PathBuf {
     let mut out = PathBuf::new();
     for part in path.components() {

@@ -1,6 +1,6 @@
-//! Masks inside a session: where they lie, and their runs.
+//! Masks inside a session: their grids and their runs.
 
-use super::super::source::{ROOMY_BYTES, most_unpacked};
+use super::super::source::{ROOMY_BYTES, max_unpacked_bytes};
 use crate::compute::memory;
 use crate::data::{AffineSource, Grid, Mask};
 use base64::Engine as _;
@@ -19,29 +19,28 @@ pub struct PackedMask {
     pub shape: [usize; 3],
     /// Rows of the affine, mm.
     pub world_from_voxel: [[f64; 4]; 3],
-    /// The name by [`AffineSource::name`].
+    /// The affine's key by [`AffineSource::name`].
     pub affine: String,
     pub space_code: i16,
-    /// Lengths of the runs outside and inside by turns, beginning outside, in file order: each seven
-    /// bits a byte, the lowest first, the eighth bit set where more follow; deflated (RFC 1951) and
-    /// in base64.
+    /// Lengths of alternating runs outside and inside, beginning outside, in file order: each in groups of seven bits
+    /// per byte, lowest first, with the eighth bit set if more follow; deflated (RFC 1951) and base64-encoded.
     pub runs: String,
-    /// The image's whole grid, where the mask is cut to its voxels.
+    /// The image's whole grid, if the mask is cut to its voxels.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub frame: Option<Frame>,
 }
 
-/// The grid that a mask is cut from.
+/// The grid from which a mask is cut.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct Frame {
     pub shape: [usize; 3],
-    /// Its voxel of the mask's first one.
+    /// The index in it of the mask's first voxel.
     pub first: [usize; 3],
 }
 
 impl PackedMask {
     pub fn pack(mask: &Mask) -> Self {
-        // A cut mask says where its image lies, from which its own place follows.
+        // A cut mask stores the position of its image, from which its own follows.
         let grid = &**mask.frame();
         let first = grid.nearest(mask.grid.world(DVec3::ZERO));
         let frame = first.filter(|_| *grid != *mask.grid).map(|first| Frame {
@@ -67,7 +66,7 @@ impl PackedMask {
             inside = !inside;
         }
         let mut packed = DeflateEncoder::new(Vec::new(), Compression::default());
-        // A vector takes all that is written.
+        // Writing to a vector does not fail.
         let _ = packed.write_all(&bytes);
         Self {
             frame,
@@ -79,7 +78,7 @@ impl PackedMask {
         }
     }
 
-    /// Voxels of its grid; `None` where no machine could hold them.
+    /// Number of voxels of its grid; `None` if no machine could hold them.
     pub fn voxels(&self) -> Option<u64> {
         let sides = self.shape.iter().map(|&n| n as u64);
         sides
@@ -87,8 +86,8 @@ impl PackedMask {
             .filter(|&n| n <= 1 << 40)
     }
 
-    /// The mask; in words what is wrong with it. Takes a byte for each voxel, however short the text
-    /// is, where the machine has as many.
+    /// The mask; the error describes what is wrong with it. Allocates one byte per voxel, however short the text, if
+    /// the machine has as many.
     pub fn unpack(&self) -> Result<Mask, String> {
         let columns = [0, 1, 2].map(|c| DVec3::from_array([0, 1, 2].map(|r| self.rows(r, c))));
         let offset = DVec3::from_array([0, 1, 2].map(|r| self.rows(r, 3)));
@@ -114,8 +113,8 @@ impl PackedMask {
             return Err("it lies outside its image".to_owned());
         }
         let voxels = self.voxels().ok_or("its grid is too large")? as usize;
-        // A few bytes of text may stand for any number of voxels.
-        let most = ROOMY_BYTES.max(most_unpacked(self.runs.len() as u64));
+        // A few bytes of text may represent any number of voxels.
+        let most = ROOMY_BYTES.max(max_unpacked_bytes(self.runs.len() as u64));
         if voxels as u64 > most && !memory::is_limited() {
             return Err(format!(
                 "its grid has {voxels} voxels, and no more than {most} are unpacked from so short a text; if \
@@ -123,7 +122,7 @@ impl PackedMask {
             ));
         }
         let bytes = STANDARD.decode(&self.runs);
-        let bytes = bytes.map_err(|_| "its voxels are no base64 text")?;
+        let bytes = bytes.map_err(|_| "its voxels are not base64 text")?;
         let mut reader = BufReader::new(DeflateDecoder::new(&*bytes));
         let mut values: Vec<u8> = Vec::new();
         let room = memory::claim("Unpacking a mask", voxels as u64);
@@ -173,7 +172,7 @@ fn put(bytes: &mut Vec<u8>, mut run: usize) {
     bytes.push(run as u8);
 }
 
-/// `None` at the end, and where it is no number.
+/// `None` at the end, and for an invalid number.
 fn take(reader: &mut impl Read) -> Option<u64> {
     let mut run = 0;
     for shift in (0..63).step_by(7) {

@@ -1,6 +1,5 @@
-//! Session files (`.arcuate`): JSON with what a session refers to (files, by relative paths and
-//! checksums), what it holds itself (masks), what came of it (checksums of results), and the rest in
-//! the words of the window's state.
+//! Session files (`.arcuate`): JSON with the files a session refers to (by relative paths and checksums), the data it
+//! contains (masks), the results (their checksums), and the window's state.
 
 mod compare;
 mod entry;
@@ -8,13 +7,15 @@ mod masks;
 mod numbers;
 mod store;
 
-pub use compare::{Again, Match, compare};
+pub use compare::{Match, Recomputed, compare};
 pub use entry::{
     Change, Difference, Entry, Missing, Stamp, Standing, check, companions, describe, look_for,
 };
 pub use masks::PackedMask;
 pub use numbers::PackedNumbers;
-pub use store::{STORED_AT_MOST_BYTES, folder_of, is_stored_name, restore, store, sweep};
+pub use store::{
+    STORED_AT_MOST_BYTES, folder_of, is_stored_name, remove_unreferenced, restore, store,
+};
 
 use super::source::plain_file;
 use super::{Error, atomic, checksum};
@@ -23,31 +24,31 @@ use serde_json::Value;
 use std::io::Read as _;
 use std::path::Path;
 
-/// Ends the names of session files.
+/// Extension of session files.
 pub const EXTENSION: &str = "arcuate";
 
-/// The version of the format. Sessions of a newer one are refused: what they mean is not known here.
+/// The version of the format. Sessions of a newer version are refused, because their meaning is unknown.
 pub const VERSION: u64 = 2;
 
 /// No session is longer; hundreds of painted regions take a few megabytes.
-const MOST_BYTES: u64 = 64 << 20;
-/// So many bytes of text are numbers at most: what else there is needs room, too.
-pub const MOST_NUMBERS: usize = 40 << 20;
-/// No session holds more values: read, each takes up to a hundred bytes.
-const MOST_VALUES: usize = 2_000_000;
+const MAX_BYTES: u64 = 64 << 20;
+/// Largest number of bytes of packed numbers; the other contents need room, too.
+pub const MAX_NUMBERS: usize = 40 << 20;
+/// Largest number of values in a session: in memory, each takes up to a hundred bytes.
+const MAX_VALUES: usize = 2_000_000;
 
 /// A result of a solver.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct Sum {
     /// `tensors`, `live`, or `layer 7`.
     pub of: String,
-    /// The checksum of all its numbers, in this machine's order of bytes.
+    /// The checksum of all its numbers, in native byte order.
     pub sha256: String,
     /// Streamlines, or voxels with a tensor.
     pub count: u64,
-    /// A few of its numbers, evenly spread, to tell small differences from large ones.
+    /// A few of its numbers, evenly spaced, to distinguish small differences from large ones.
     pub sample: Vec<Vec<f32>>,
-    /// Where its streamlines are kept beside the session.
+    /// The file next to the session that stores its streamlines.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub file: Option<String>,
 }
@@ -56,16 +57,16 @@ pub struct Sum {
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct SessionFile {
     pub arcuate_session: u64,
-    /// `Arcuate 0.1.0`.
+    /// Such as `Arcuate 0.1.0`.
     pub program: String,
     /// Seconds since 1970.
     pub saved_s: u64,
-    /// `CPU 2 threads · AVX2`.
+    /// Such as `CPU 2 threads · AVX2`.
     pub computed_on: String,
     pub files: Vec<Entry>,
     #[serde(default)]
     pub masks: Vec<PackedMask>,
-    /// Weights of streamlines, values of voxels.
+    /// Weights of streamlines and values of voxels.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub numbers: Vec<PackedNumbers>,
     #[serde(default)]
@@ -79,15 +80,15 @@ struct Version {
     arcuate_session: u64,
 }
 
-/// Reads a session file and looks at nothing that it refers to.
+/// Reads a session file without examining any file that it refers to.
 pub fn read(path: &Path) -> Result<SessionFile, Error> {
     parse(path, &text(path)?)
 }
 
-/// The text of a session file. `path` is for sentences.
+/// Parses the text of a session file. `path` is used in error sentences.
 pub fn parse(path: &Path, text: &str) -> Result<SessionFile, Error> {
     const EXPECTED: &str = "a session as Arcuate saves it";
-    if values_in(text) > MOST_VALUES {
+    if values_in(text) > MAX_VALUES {
         return Err(Error::malformed(
             path,
             "more values than any session holds",
@@ -117,22 +118,22 @@ pub fn parse(path: &Path, text: &str) -> Result<SessionFile, Error> {
 fn text(path: &Path) -> Result<String, Error> {
     let failed = |e: std::io::Error| Error::reading(path, &e);
     let metadata = plain_file(path, "a session file")?;
-    if metadata.len() > MOST_BYTES {
+    if metadata.len() > MAX_BYTES {
         let found = format!("{} MB", metadata.len() >> 20);
-        let expected = format!("a session, which has at most {}", MOST_BYTES >> 20);
+        let expected = format!("a session, which has at most {}", MAX_BYTES >> 20);
         return Err(Error::malformed(path, found, expected));
     }
     let mut bytes = Vec::new();
     let file = super::disk::File::open(path).map_err(failed)?;
     // It may grow meanwhile.
-    file.take(MOST_BYTES)
+    file.take(MAX_BYTES)
         .read_to_end(&mut bytes)
         .map_err(failed)?;
     String::from_utf8(bytes)
-        .map_err(|_| Error::malformed(path, "bytes that are no text", "a session file"))
+        .map_err(|_| Error::malformed(path, "bytes that are not text", "a session file"))
 }
 
-/// At least as many as there are values in a JSON text; those in strings count, too.
+/// An upper bound on the number of values in a JSON text; it counts separators in strings, too.
 fn values_in(text: &str) -> usize {
     let opens = |b: &&u8| matches!(b, b',' | b'[' | b'{' | b':');
     text.as_bytes().iter().filter(opens).count()

@@ -1,4 +1,4 @@
-//! Numbers inside a session: weights of streamlines, values of voxels.
+//! Numbers inside a session: weights of streamlines and values of voxels.
 
 use super::super::source::GREATEST_EXPANSION;
 use crate::compute::memory;
@@ -15,20 +15,20 @@ use std::sync::Arc;
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct PackedNumbers {
     pub count: usize,
-    /// Single precision, the lowest byte first; the first bytes of all, then the second ones and so on
-    /// (which packs better); deflated (RFC 1951) and in base64. Empty where there was no room for them.
+    /// Single precision, the lowest byte first; the first bytes of all numbers, then the second ones and so on (which
+    /// compresses better); deflated (RFC 1951) and base64-encoded. Empty if there was no room for them.
     pub bytes: String,
 }
 
 /// No number of streamlines or voxels is larger.
-const MOST: usize = 1 << 30;
+const MAX_COUNT: usize = 1 << 30;
 
 impl PackedNumbers {
     pub fn pack(values: &[f32]) -> Self {
         let mut packed = DeflateEncoder::new(Vec::new(), Compression::fast());
         for byte in 0..4 {
             let plane: Vec<u8> = values.iter().map(|v| v.to_le_bytes()[byte]).collect();
-            // A vector takes all that is written.
+            // Writing to a vector does not fail.
             let _ = packed.write_all(&plane);
         }
         Self {
@@ -37,7 +37,7 @@ impl PackedNumbers {
         }
     }
 
-    /// In the place of this many numbers for which there is no room.
+    /// A placeholder for this many numbers for which there is no room.
     pub fn left_out(count: usize) -> Self {
         Self {
             count,
@@ -45,33 +45,33 @@ impl PackedNumbers {
         }
     }
 
-    /// Memory that unpacking takes at its height: as many bytes as the numbers have, twice.
+    /// Peak memory of unpacking: twice the bytes of the numbers.
     pub fn room_bytes(&self) -> u64 {
-        match self.bytes.is_empty() || self.count > MOST {
+        match self.bytes.is_empty() || self.count > MAX_COUNT {
             true => 0,
             false => 8 * self.count as u64,
         }
     }
 
-    /// The numbers; in words what is wrong with them. Takes what they say, however short the text is.
+    /// The numbers; the error describes what is wrong with them. Allocates the stated number, however short the text.
     pub fn unpack(&self) -> Result<Arc<[f32]>, String> {
         if self.bytes.is_empty() && self.count > 0 {
             return Err("they were too many for the session".to_owned());
         }
-        if self.count > MOST {
+        if self.count > MAX_COUNT {
             return Err("there are more than any tractogram has".to_owned());
         }
         let bytes = STANDARD.decode(&self.bytes);
-        let bytes = bytes.map_err(|_| "they are no base64 text")?;
+        let bytes = bytes.map_err(|_| "they are not base64 text")?;
         const MORE: &str = "they are more than the memory holds";
-        // Before memory is taken for what is not there.
+        // Checked before memory is allocated for missing numbers.
         if 4 * self.count as u64 / GREATEST_EXPANSION > bytes.len() as u64 {
             return Err("they break off".to_owned());
         }
         memory::claim("Unpacking numbers", self.room_bytes()).map_err(|_| MORE)?;
         let mut planes = Vec::new();
         planes.try_reserve_exact(4 * self.count).map_err(|_| MORE)?;
-        // One more would be one too many.
+        // One extra byte reveals surplus data.
         let mut reader = DeflateDecoder::new(&*bytes).take(4 * self.count as u64 + 1);
         reader
             .read_to_end(&mut planes)

@@ -1,15 +1,15 @@
-//! Streamlines that a session keeps beside itself, in the folder `NAME.arcuate.files`: each under the
-//! checksum of its content, so that a file never changes and is written once.
+//! Streamlines stored next to a session, in the folder `NAME.arcuate.files`: each under the checksum of its content,
+//! so that a file never changes and is written once.
 
 use super::super::{Error, atomic, checksum, disk, names_in, trx};
 use crate::compute::Control;
 use crate::data::Tractogram;
 use std::path::{Path, PathBuf};
 
-/// Larger ones are kept only where that is asked for.
+/// Larger ones are stored only on request.
 pub const STORED_AT_MOST_BYTES: u64 = 64 << 20;
 
-/// Digits of the checksum in a name.
+/// Digits of the checksum in a file name.
 const DIGITS: usize = 16;
 
 /// `tracts.arcuate` → `tracts.arcuate.files`.
@@ -19,8 +19,8 @@ pub fn folder_of(session: &Path) -> PathBuf {
     session.with_file_name(name)
 }
 
-/// Writes streamlines beside a session unless they are there; returns the name that the session
-/// knows them by. `known`: a file that was compared before and is as it was then.
+/// Writes streamlines next to a session unless they exist; returns the name by which the session refers to them.
+/// `known`: a file that was compared before and has not changed since.
 pub fn store(
     session: &Path,
     tractogram: &Tractogram,
@@ -31,7 +31,7 @@ pub fn store(
     let folder = folder_of(session);
     let name = format!("{}.trx", &sha256[..DIGITS.min(sha256.len())]);
     let path = folder.join(&name);
-    // A name alone says nothing: the file may be damaged, or another's.
+    // A name alone is no proof: the file may be damaged or belong to another program.
     let there = path.is_file()
         && (known(&path)
             || match restore(&path, sha256, &control.silent()) {
@@ -46,7 +46,7 @@ pub fn store(
     Ok(format!("{folder}/{name}"))
 }
 
-/// Reads streamlines that lie beside a session, and looks whether they are the ones.
+/// Reads streamlines stored next to a session and checks that they are the right ones.
 pub fn restore(path: &Path, sha256: &str, control: &Control) -> Result<Tractogram, Error> {
     let (tractogram, _) = trx::read(path, control)?;
     if checksum::of_tractogram(&tractogram) == sha256 {
@@ -59,23 +59,23 @@ pub fn restore(path: &Path, sha256: &str, control: &Control) -> Result<Tractogra
     ))
 }
 
-/// Whether a file's name is one that [`store`] gives.
+/// Whether a file's name was given by [`store`].
 pub fn is_stored_name(name: &str) -> bool {
     let stem = name.strip_suffix(".trx");
     stem.is_some_and(|s| s.len() == DIGITS && s.bytes().all(|b| b.is_ascii_hexdigit()))
 }
 
-/// Removes what no session of this name refers to any more.
-pub fn sweep(session: &Path, names: &[String]) {
+/// Removes files to which no session of this name refers any more.
+pub fn remove_unreferenced(session: &Path, names: &[String]) {
     let folder = folder_of(session);
     let kept = |name: &str| names.iter().any(|n| n.rsplit('/').next() == Some(name));
     for path in names_in(&folder).unwrap_or_default() {
         let name = path.file_name().unwrap_or_default().to_string_lossy();
         if is_stored_name(&name) && !kept(&name) {
-            // A file that cannot be removed takes room and does no harm.
+            // A file that cannot be removed takes space and does no harm.
             let _ = disk::remove_file(&path);
         }
     }
-    // Only where it is empty.
+    // Succeeds only if it is empty.
     let _ = disk::remove_folder(&folder);
 }

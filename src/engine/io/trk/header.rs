@@ -4,12 +4,12 @@ use super::super::Error;
 use super::HEADER_BYTES;
 use std::path::Path;
 
-/// Places for names of values.
+/// Slots for names of values.
 pub(super) const NAMES: usize = 10;
-/// Bytes of a name.
+/// Bytes per name.
 pub(super) const NAME_BYTES: usize = 20;
 
-/// Where each field begins.
+/// Offsets of the fields.
 mod at {
     pub const DIM: usize = 6;
     pub const VOXEL_SIZE: usize = 12;
@@ -35,9 +35,9 @@ pub(super) struct Header {
     pub property_names: Vec<Vec<u8>>,
     /// Rows.
     pub vox_to_ras: [[f32; 4]; 4],
-    /// Without the zeros behind it.
+    /// Without trailing zeros.
     pub voxel_order: Vec<u8>,
-    /// 0: not known.
+    /// 0: unknown.
     pub count: i32,
     pub version: i32,
 }
@@ -57,7 +57,7 @@ impl Header {
         };
         if !bytes.starts_with(b"TRACK") {
             let found = "a file that does not start with “TRACK”";
-            return Err(Error::foreign(path, found, "a TRK file"));
+            return Err(Error::other_format(path, found, "a TRK file"));
         }
         let four = |at: usize| [bytes[at], bytes[at + 1], bytes[at + 2], bytes[at + 3]];
         let size = HEADER_BYTES as i32;

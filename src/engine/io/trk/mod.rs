@@ -1,9 +1,9 @@
 //! TrackVis streamlines, versions 1 to 3: a header of 1000 bytes, then for each streamline the number
 //! of its points, each point with its values, and the streamline's own values.
 //!
-//! Memory: what is read takes at most four times the file (a value of four bytes keeps four; a point
-//! keeps twelve; a streamline without points, four bytes in the file, keeps eight and its place in a
-//! list), a compressed file a hundred times that.
+//! Memory: at most four times the file (a value of four bytes takes four; a point takes twelve; a streamline without
+//! points, four bytes in the file, takes eight and its entry in a list), for a compressed file a hundred times its
+//! size.
 
 mod header;
 mod space;
@@ -12,13 +12,13 @@ mod write;
 pub(super) use write::renamed;
 pub use write::save;
 
-use super::atomic::Unlike;
+use super::Error;
+use super::atomic::VerifyFailure;
 use super::file_bytes::FileBytes;
-use super::streamlines::{FibreInfo, free_name};
-use super::{Error, streamlines};
+use super::streamlines::{self, FibreInfo, free_name};
 use crate::compute::Control;
+use crate::data::text::{agreed, counted};
 use crate::data::tractogram::column_name;
-use crate::data::words::{agreed, counted};
 use crate::data::{AffineSource, Grid, Tractogram};
 use glam::{DAffine3, DMat3, DVec3, Vec3};
 use header::Header;
@@ -28,10 +28,10 @@ use std::path::Path;
 use std::sync::Arc;
 
 const HEADER_BYTES: usize = 1000;
-/// Streamlines that one thread takes at a time.
+/// Streamlines that one thread processes at a time.
 const BATCH: usize = 2048;
 
-/// Reads all streamlines in their order, those without points included.
+/// Reads all streamlines in their order, including those without points.
 pub fn read(path: &Path, control: &Control) -> Result<(Tractogram, FibreInfo), Error> {
     let mut whole = FileBytes::open(path, control)?;
     let header = Header::parse(path, whole.bytes())?;
@@ -64,7 +64,7 @@ pub fn read(path: &Path, control: &Control) -> Result<(Tractogram, FibreInfo), E
         }
     }
     whole.advance(HEADER_BYTES)?;
-    // The points move together in the memory that the file was read to.
+    // The points are compacted in the memory into which the file was read.
     let mut end = 0;
     for (_, records) in batches(&records) {
         let start = HEADER_BYTES + records.first().map_or(0, |r| r.at - 4);
@@ -101,15 +101,15 @@ pub fn read(path: &Path, control: &Control) -> Result<(Tractogram, FibreInfo), E
     Ok((tractogram, info))
 }
 
-/// Parts of the streamlines, each with the index of its first: as many as are read between two looks at
-/// whether the job was cancelled.
+/// Parts of the streamlines, each with the index of its first one: as many as are read between two checks for
+/// cancellation.
 fn batches(records: &[Record]) -> impl Iterator<Item = (usize, &[Record])> {
     const MANY: usize = BATCH * 16;
     let parts = records.chunks(MANY).enumerate();
     parts.map(|(part, records)| (part * MANY, records))
 }
 
-/// Where a streamline's points begin in the bytes behind the header, and how many there are.
+/// The offset of a streamline's points in the bytes after the header, and their number.
 #[derive(Clone, Copy)]
 struct Record {
     at: usize,
@@ -140,7 +140,7 @@ impl Layout {
         }
     }
 
-    /// Moves the points of records, which fill these bytes, to the beginning of the bytes, in world mm.
+    /// Compacts the points of records, which fill these bytes, at the start of the bytes, in world mm.
     fn gather(&self, records: &[Record], bytes: &mut [u8], world_from_file: DAffine3) {
         let first = records.first().map_or(0, |r| r.at - 4);
         let (size, mut end) = (self.point_bytes(), 0);
@@ -176,7 +176,7 @@ impl Layout {
     }
 }
 
-/// Walks over the streamlines without reading them: as many as announced, else to the end.
+/// Indexes the streamlines without reading them: as many as announced, otherwise to the end.
 fn records(
     path: &Path,
     header: &Header,
@@ -189,8 +189,8 @@ fn records(
     while at < body.len() {
         if header.count > 0 && records.len() == header.count as usize {
             let behind = body.len() - at;
-            info.miss(format!(
-                "The file goes on for {} behind its streamlines, which {} not used",
+            info.warn_unread(format!(
+                "The file continues for {} after its streamlines, which {} not used",
                 counted(behind, "byte"),
                 agreed(behind, "was", "were")
             ));
@@ -231,10 +231,10 @@ fn records(
     Ok(records)
 }
 
-/// Voxel sizes in a header are rounded by less, as a share of them.
+/// Voxel sizes in a header are rounded by less, relative to their value.
 const SIZES_DIFFER: f64 = 0.01;
 
-/// The map to the world, and the grid that the header describes, if it does.
+/// The map to the world, and the grid that the header describes, if any.
 fn place(
     path: &Path,
     header: &Header,
@@ -252,7 +252,7 @@ fn place(
         info.warn("The file is of TRK version 3; it was read as version 2");
     }
     let m = header.vox_to_ras;
-    // Version 1 has no such field, and in version 2 a last element of 0 means that it is not set.
+    // Version 1 has no such field, and in version 2 a last element of 0 means that it is unset.
     let known = header.version > 1 && m[3][3] != 0.0;
     let affine = if known {
         let column = |c: usize| DVec3::new(m[0][c].into(), m[1][c].into(), m[2][c].into());
@@ -325,8 +325,8 @@ fn place(
     Ok((world_from_file, sized.then_some(grid)))
 }
 
-/// Gives the values their names. A name may be followed by a zero and the number of values that
-/// share it; values behind the last name are called `rest`.
+/// Assigns names to the values. A name may be followed by a zero and the number of values that share it; values after
+/// the last name are called `rest`.
 fn named(values: Vec<Vec<f32>>, names: &[Vec<u8>], rest: &str) -> BTreeMap<String, Arc<[f32]>> {
     let mut named = BTreeMap::new();
     let mut values = values.into_iter();
@@ -340,7 +340,7 @@ fn named(values: Vec<Vec<f32>>, names: &[Vec<u8>], rest: &str) -> BTreeMap<Strin
     };
     for name in names {
         let mut parts = name.split(|&b| b == 0);
-        // Letters of the Latin-1 set.
+        // Latin-1 letters.
         let latin: String = parts
             .next()
             .unwrap_or_default()
@@ -366,8 +366,8 @@ fn named(values: Vec<Vec<f32>>, names: &[Vec<u8>], rest: &str) -> BTreeMap<Strin
     named
 }
 
-/// The farthest that a point may be from where it was meant to be after its way through the file,
-/// mm: coordinates of single precision, from the grid's corner and from the world's middle.
+/// The largest distance of a point from its intended position after writing and reading, mm: coordinates in single
+/// precision, from the grid's corner and from the world's origin.
 fn tolerance_mm(tractogram: &Tractogram, grid: &Grid) -> f32 {
     let reach = |v: Vec3| {
         if v.is_finite() {
@@ -382,13 +382,13 @@ fn tolerance_mm(tractogram: &Tractogram, grid: &Grid) -> f32 {
     1e-3 + 16.0 * f32::EPSILON * farthest
 }
 
-/// Compares a file with what it was to hold.
+/// Compares a file with its intended contents.
 fn verify(
     written: &Path,
     tractogram: &Tractogram,
     grid: &Grid,
     control: &Control,
-) -> Result<(), Unlike> {
+) -> Result<(), VerifyFailure> {
     let (found, _) = read(written, &control.silent())?;
     streamlines::difference(&found, tractogram, tolerance_mm(tractogram, grid))?;
     Ok(control.check()?)

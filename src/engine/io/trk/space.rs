@@ -1,11 +1,11 @@
-//! Where the points of a TRK file are: from voxel-millimetres counted from the corner of the first
-//! voxel, in the axis order that the header names, to the world.
+//! The position of the points of a TRK file: maps voxel millimetres, counted from the corner of the first voxel in
+//! the axis order that the header names, to the world.
 
 use crate::data::Grid;
 use crate::data::rotation::rotation;
 use glam::{DAffine3, DMat3, DVec3};
 
-/// One of the six directions: the world axis (0 right, 1 front, 2 up), and 1 along or −1 against it.
+/// One of six directions: the world axis (0 right, 1 front, 2 up), and 1 along or −1 against it.
 type Axis = (usize, f64);
 
 /// The axes that a voxel order such as `LPS` names.
@@ -25,9 +25,9 @@ pub(super) fn axes_of_order(order: &[u8]) -> Option<[Axis; 3]> {
     each_once.then_some(axes)
 }
 
-/// The world axes nearest to an affine's voxel axes: of its rotation, the largest entry of each
-/// column among the rows that are still free, first axis first. That order is the one of nibabel's
-/// `io_orientation`, which decides for all programs that follow it.
+/// The world axes nearest to an affine's voxel axes: of its rotation, the largest entry of each column among the rows
+/// that are still free, first axis first. This is the order of nibabel's `io_orientation`, the reference for all
+/// programs that follow it.
 pub(super) fn axes_of_affine(affine: DMat3) -> [Axis; 3] {
     let rotation = rotation(affine);
     let mut free = [true; 3];
@@ -45,14 +45,14 @@ pub(super) fn axes_of_affine(affine: DMat3) -> [Axis; 3] {
     })
 }
 
-/// Letters as the header holds them.
+/// Letters as stored in the header.
 pub(super) fn order_of_axes(axes: [Axis; 3]) -> [u8; 3] {
     axes.map(|(world, sign)| [b"LR", b"PA", b"IS"][world][usize::from(sign > 0.0)])
 }
 
 /// The map from the file's coordinates to the world. Where the voxel order differs from the axes of
-/// `world_from_voxel`, axes are exchanged and turned around the middle of `dim` as nibabel does,
-/// whose reading of the format is the common one.
+/// `world_from_voxel`, axes are exchanged and reversed around the middle of `dim` as in nibabel, whose interpretation
+/// of the format is the common one.
 pub(super) fn world_from_file(
     world_from_voxel: DAffine3,
     voxel_mm: DVec3,
@@ -60,7 +60,7 @@ pub(super) fn world_from_file(
     order: [Axis; 3],
 ) -> DAffine3 {
     let affine_axes = axes_of_affine(world_from_voxel.matrix3);
-    // For each axis of the file: the affine's axis along the same line, and whether they agree.
+    // For each axis of the file: the affine's axis along the same line, and whether their directions agree.
     let turn = order.map(|(world, sign)| {
         let at = affine_axes.iter().position(|a| a.0 == world).unwrap_or(0);
         (at, sign * affine_axes[at].1)
@@ -79,7 +79,7 @@ pub(super) fn world_from_file(
     world_from_voxel * voxel_from_file
 }
 
-/// The grid as the header's single precision keeps it.
+/// The grid in the single precision of the header.
 pub(super) fn rounded(grid: &Grid) -> (DAffine3, DVec3) {
     let single = |v: DVec3| v.as_vec3().as_dvec3();
     let m = grid.world_from_voxel;

@@ -1,4 +1,4 @@
-//! Writing TRK version 2, little-endian, in the voxel order of the grid's own affine.
+//! Writes TRK version 2, little-endian, in the voxel order of the grid's own affine.
 
 use super::super::format::kept;
 use super::super::{Error, atomic, extension, streamlines};
@@ -15,8 +15,8 @@ use std::io::Write;
 use std::path::Path;
 use std::sync::Arc;
 
-/// Writes all points, the first ten values per point and per streamline, and the grid, which the
-/// format cannot do without; reads it back and compares.
+/// Writes all points, the first ten values per point and per streamline, and the grid, which the format requires;
+/// reads it back and compares.
 pub fn save(path: &Path, tractogram: &Tractogram, control: &Control) -> Result<(), Error> {
     let compressed = match extension(path).as_str() {
         "trk" => false,
@@ -94,7 +94,7 @@ pub fn save(path: &Path, tractogram: &Tractogram, control: &Control) -> Result<(
     let world_from_file = space::world_from_file(affine, voxel_mm, dim, axes);
     let file_from_world = world_from_file.inverse();
     let tolerance = tolerance_mm(tractogram, grid);
-    // A coordinate that is not finite may take the others of its point with it.
+    // A coordinate that is not finite may affect the others of its point.
     let holds = |world: [f32; 3], file: Vec3| {
         let again = world_from_file.transform_point3(file.as_dvec3());
         let again = again.as_vec3().to_array();
@@ -205,7 +205,7 @@ fn names(kept: &[&Columns]) -> Vec<Vec<u8>> {
     given
 }
 
-/// The name of a value in a TRK file, where it cannot stay as it is.
+/// Old and new names of values that cannot keep theirs in a TRK file.
 pub(in crate::io) fn renamed(tractogram: &Tractogram) -> Vec<(String, String)> {
     let mut changed = Vec::new();
     for values in [&tractogram.per_point, &tractogram.per_streamline] {

@@ -1,13 +1,12 @@
-//! TRX (tee-ar-ex/trx-spec): raw little-endian arrays and a JSON header in a zip archive or a folder.
-//! Points are in world RAS+ mm. Values per point (dpv), per streamline (dps), groups and values per
-//! group (dpg) lie in folders of these names; a member's name ends in its number type, before which
-//! may stand how many numbers make a value.
+//! TRX (tee-ar-ex/trx-spec): raw little-endian arrays and a JSON header in a zip archive or a folder. Points are in
+//! world RAS+ mm. Values per point (dpv), per streamline (dps), groups and values per group (dpg) are in folders of
+//! these names; a member's name ends in its number type, optionally preceded by the number of columns.
 //!
-//! Each array is read by itself: float32 points stay as they are, all else becomes float32.
+//! Each array is read separately: float32 points stay in place, everything else is converted to float32.
 //!
-//! Memory: at most four times the file (a byte becomes a float32; an index of one byte, eight while it
-//! is checked), for deflated members four times what they unpack to, which is limited to a hundred
-//! times the file; and what `MOST_LISTS` of values take.
+//! Memory: at most four times the file (a byte becomes a float32; a one-byte index takes eight bytes while it is
+//! checked), for deflated members four times their unpacked size, which is limited to a hundred times the file; and
+//! the memory of up to `MAX_LISTS` arrays of values.
 
 mod store;
 mod write;
@@ -16,13 +15,13 @@ pub(super) use write::renamed;
 pub use write::{means_folder, save};
 
 use super::numbers::Type;
-use super::streamlines::{FibreInfo, MOST_LISTS, free_name};
-use super::words::counted;
+use super::streamlines::{FibreInfo, MAX_LISTS, free_name};
+use super::text::counted;
 use super::{Error, Expected, disk, json};
 use crate::compute::Control;
 use crate::data::labels::LARGEST_WHOLE;
+use crate::data::text::agreed;
 use crate::data::tractogram::column_name;
-use crate::data::words::agreed;
 use crate::data::{AffineSource, Grid, Shared, Tractogram};
 use glam::{DAffine3, DMat3, DVec3};
 use serde_json::Value;
@@ -32,13 +31,13 @@ use std::sync::Arc;
 use store::Part;
 
 const HEADER: &str = "header.json";
-/// Our own key of the header: what the numbers of some values stand for.
+/// Our own key in the header: the meaning of the numbers of some values.
 const CODES: &str = "CODES";
 
-/// Folders of a TRX.
+/// Folders in a TRX.
 const FOLDERS: [&str; 4] = ["dpv", "dps", "groups", "dpg"];
 
-/// By the ending of a member's name; `bit` is one byte for each, as trx-python keeps it.
+/// By the ending of a member's name; `bit` takes one byte per value, as in trx-python.
 fn named(number: &str) -> Option<Type> {
     Some(match number {
         "float16" => Type::F16,
@@ -61,7 +60,7 @@ pub fn is_folder(path: &Path) -> bool {
     path.join(HEADER).is_file()
 }
 
-/// Refuses to replace a folder that is no TRX, or in which files of other kinds would be deleted with it.
+/// Returns an error instead of replacing a folder that is no TRX, or in which files of other kinds would be deleted.
 pub(super) fn may_replace(path: &Path) -> Result<(), Error> {
     if !is_folder(path) {
         return Err(Error::FolderInPlace {
@@ -92,7 +91,7 @@ pub(super) fn may_replace(path: &Path) -> Result<(), Error> {
     ))
 }
 
-/// Names of what is in a folder, and whether they are folders.
+/// Names of the entries of a folder, and whether they are folders.
 fn entries(folder: &Path) -> Result<Vec<(String, bool)>, Error> {
     let failed = |e: std::io::Error| Error::reading(folder, &e);
     let mut found = Vec::new();
@@ -105,7 +104,7 @@ fn entries(folder: &Path) -> Result<Vec<(String, bool)>, Error> {
     Ok(found)
 }
 
-/// Adds what lies in a TRX's folder, and in those `depth` - 1 levels below, and is no array.
+/// Adds the files in a TRX's folder, and in those `depth` - 1 levels below, that are not arrays.
 fn other_files(
     folder: &Path,
     prefix: &str,
@@ -123,7 +122,7 @@ fn other_files(
     Ok(())
 }
 
-/// Whether a file's name is that of an array, or of what systems leave in any folder.
+/// Whether a file's name is that of an array, or of a file that systems create in any folder.
 fn is_member(file: &str) -> bool {
     let number = file.rsplit_once('.').and_then(|(_, number)| named(number));
     number.is_some() || [".DS_Store", "Thumbs.db", "desktop.ini"].contains(&file)
@@ -164,7 +163,7 @@ impl<'a> Name<'a> {
     }
 }
 
-/// Reads all streamlines in their order, those without points included.
+/// Reads all streamlines in their order, including those without points.
 pub fn read(path: &Path, control: &Control) -> Result<(Tractogram, FibreInfo), Error> {
     let parts = store::parts(path, control)?;
     let mut info = FibreInfo::default();
@@ -195,7 +194,7 @@ pub fn read(path: &Path, control: &Control) -> Result<(Tractogram, FibreInfo), E
         name.folder.is_empty() && ["positions", "offsets"].contains(&name.name)
     });
     let called = |requested| first.iter().filter(move |(_, name)| name.name == requested);
-    // Before the rest: they prove that there are as many as the header says.
+    // Read before the rest: they prove that there are as many as the header states.
     let (points, offsets) = rayon::join(
         || last(called("positions").map(|(part, name)| arrays.points_of(part, name))),
         || last(called("offsets").map(|(part, name)| arrays.offsets_of(part, name))),
@@ -225,7 +224,7 @@ pub fn read(path: &Path, control: &Control) -> Result<(Tractogram, FibreInfo), E
     Ok((tractogram, info))
 }
 
-/// The last one where there are several, which should not be.
+/// The last one if there are several, which should not occur.
 fn last<T>(mut all: impl Iterator<Item = Result<T, Error>>) -> Result<Option<T>, Error> {
     all.try_fold(None, |_, one| one.map(Some))
 }
@@ -248,7 +247,7 @@ fn header(path: &Path, parts: &[Part], control: &Control) -> Result<Value, Error
     })
 }
 
-/// The grid that the header names; `None` where it names none, or the one that stands for none.
+/// The grid that the header names; `None` if it names none, or the placeholder for none.
 fn grid(header: &Value, info: &mut FibreInfo) -> Option<Grid> {
     let (shape, affine) = (&header["DIMENSIONS"], &header["VOXEL_TO_RASMM"]);
     let shape: Vec<usize> = shape
@@ -279,13 +278,13 @@ fn grid(header: &Value, info: &mut FibreInfo) -> Option<Grid> {
     grid
 }
 
-/// The arrays as they come in.
+/// The arrays read so far.
 struct Arrays<'a> {
     path: &'a Path,
     control: &'a Control,
     lines: usize,
     vertices: usize,
-    /// Lists of values, so far.
+    /// Number of value arrays so far.
     lists: usize,
     points: Option<Shared<[f32; 3]>>,
     offsets: Option<Arc<[u64]>>,
@@ -295,7 +294,7 @@ struct Arrays<'a> {
     per_group: BTreeMap<String, BTreeMap<String, Arc<[f32]>>>,
 }
 
-/// Points, and where they are cut.
+/// Points, and the offsets of the streamlines.
 type Lines = (Shared<[f32; 3]>, Arc<[u64]>);
 
 impl<'a> Arrays<'a> {
@@ -329,7 +328,7 @@ impl<'a> Arrays<'a> {
             "dps" => {
                 let longer = self.bytes(name, self.lines.saturating_add(1));
                 let columns = if longer == Some(part.length) {
-                    info.miss(format!(
+                    info.warn_unread(format!(
                         "{} has one value more than there are streamlines; the last was not used",
                         part.name
                     ));
@@ -353,8 +352,8 @@ impl<'a> Arrays<'a> {
                     Ok(())
                 }
                 None => {
-                    info.miss(format!(
-                        "{} is no part of a TRX; it was not used",
+                    info.warn_unread(format!(
+                        "{} is not part of a TRX; it was not used",
                         part.name
                     ));
                     Ok(())
@@ -363,13 +362,13 @@ impl<'a> Arrays<'a> {
         }
     }
 
-    /// How long an array of `count` values is.
+    /// Size in bytes of an array of `count` values.
     fn bytes(&self, name: &Name, count: usize) -> Option<usize> {
         let value = name.columns.checked_mul(name.number.bytes())?;
         value.checked_mul(count)
     }
 
-    /// Makes sure that an array has `count` values.
+    /// Checks that an array has `count` values.
     fn check(&self, part: &Part, name: &Name, count: usize) -> Result<(), Error> {
         if self.bytes(name, count) == Some(part.length) {
             return Ok(());
@@ -421,7 +420,7 @@ impl<'a> Arrays<'a> {
         let Some(mut offsets) = offsets else {
             return Err(wrong(format!("offsets in {}", part.name)));
         };
-        // Older files leave out the last one.
+        // Older files omit the last one.
         if offsets.len() == self.lines {
             offsets.push(self.vertices as u64);
         }
@@ -448,11 +447,11 @@ impl<'a> Arrays<'a> {
     ) -> Result<Vec<Vec<f32>>, Error> {
         self.check(part, name, count)?;
         self.lists = self.lists.saturating_add(name.columns);
-        if self.lists > MOST_LISTS {
+        if self.lists > MAX_LISTS {
             return Err(self.wrong(
                 format!("{} numbers for each value of {}", name.columns, part.name),
                 (
-                    format!("at most {MOST_LISTS} for all values together"),
+                    format!("at most {MAX_LISTS} for all values together"),
                     "leave some out",
                 ),
             ));
@@ -491,7 +490,7 @@ impl<'a> Arrays<'a> {
             .and_then(|i| i.iter().map(member).collect());
         let Some(members) = members else {
             return Err(self.wrong(
-                format!("members of {} that are no streamlines", part.name),
+                format!("members of {} that are not streamlines", part.name),
                 (
                     format!("whole numbers below {}", self.lines),
                     "write the file again",
@@ -503,7 +502,7 @@ impl<'a> Arrays<'a> {
         Ok(())
     }
 
-    /// The points and where they are cut; a file without any may leave both arrays out.
+    /// The points and the offsets; a file without streamlines may omit both arrays.
     fn lines(&mut self, info: &mut FibreInfo) -> Result<Lines, Error> {
         let path = self.path;
         let missing = |what: &str| {
@@ -529,7 +528,7 @@ impl<'a> Arrays<'a> {
             return Ok((points, offsets));
         }
         let behind = points.len() - used;
-        info.miss(format!(
+        info.warn_unread(format!(
             "{} at the end {} to no streamline; {} not used",
             counted(behind, "point"),
             agreed(behind, "belongs", "belong"),

@@ -2,7 +2,7 @@
 
 use super::super::file_bytes::{self, FileBytes};
 use super::super::numbers::Type;
-use super::super::source::{Source, most_unpacked, too_expanded};
+use super::super::source::{Source, max_unpacked_bytes, too_expanded};
 use super::super::{Error, disk};
 use crate::compute::Control;
 use crate::data::Shared;
@@ -14,23 +14,23 @@ use std::sync::Arc;
 use zip::result::ZipError;
 use zip::{CompressionMethod, ZipArchive};
 
-/// More arrays than a connectome of 128 regions has groups: each takes a search in the archive's directory.
-const MOST_ARRAYS: usize = 1 << 14;
+/// More arrays than the groups of a connectome with 128 regions: each requires a search in the archive's directory.
+const MAX_ARRAYS: usize = 1 << 14;
 
-/// Folders within folders that are looked into: `dpg/group/value.float32` needs two.
+/// Depth of nested folders examined: `dpg/group/value.float32` needs two.
 const DEEPEST: usize = 3;
 
 /// One array, or the header, by its path inside the TRX.
 pub(super) struct Part {
     pub name: String,
     pub length: usize,
-    held: Held,
+    location: Location,
 }
 
-enum Held {
-    /// A range of these.
+enum Location {
+    /// A range of these bytes.
     Bytes(Bytes, Range<usize>),
-    /// In this file from here on.
+    /// In this file from this offset on.
     File(PathBuf, u64),
 }
 
@@ -39,15 +39,15 @@ impl Part {
         Self {
             name,
             length: range.len(),
-            held: Held::Bytes(bytes, range),
+            location: Location::Bytes(bytes, range),
         }
     }
 
     /// Its contents as a range of bytes.
     pub fn bytes(&self, control: &Control) -> Result<(Bytes, Range<usize>), Error> {
-        match &self.held {
-            Held::Bytes(bytes, range) => Ok((bytes.clone(), range.clone())),
-            Held::File(path, start) => {
+        match &self.location {
+            Location::Bytes(bytes, range) => Ok((bytes.clone(), range.clone())),
+            Location::File(path, start) => {
                 let bytes = file_bytes::part(path, *start..start + self.length as u64, control)?;
                 control.advance(self.length as u64);
                 Ok((bytes, 0..self.length))
@@ -55,15 +55,14 @@ impl Part {
         }
     }
 
-    /// The points that it holds as numbers of this type, little-endian: where they lie if that can be, else as
-    /// float32.
+    /// The points, stored as little-endian numbers of this type: in place if possible, otherwise as float32.
     pub fn points(
         &self,
         number: Type,
         count: usize,
         control: &Control,
     ) -> Result<Shared<[f32; 3]>, Error> {
-        if let Held::File(path, start) = &self.held
+        if let Location::File(path, start) = &self.location
             && !(number.is_single(false) && start.is_multiple_of(number.bytes() as u64))
         {
             return file_bytes::floats(path, *start, (number, false), count, control);
@@ -87,18 +86,18 @@ pub(super) fn parts(path: &Path, control: &Control) -> Result<Vec<Part>, Error> 
         parts.sort_by(|a, b| a.name.cmp(&b.name));
         return Ok(parts);
     }
-    // Regular and not compressed: its arrays are read one by one, each when it is asked for.
+    // A regular uncompressed archive: its arrays are read one by one on request.
     let source = Source::open(path, control)?;
     if let Some(bytes) = source.known_bytes() {
         let file = disk::File::open(path).map_err(|e| Error::reading(path, &e))?;
-        let from = |range: Range<usize>| Held::File(path.to_owned(), range.start as u64);
+        let from = |range: Range<usize>| Location::File(path.to_owned(), range.start as u64);
         return archive(path, BufReader::new(file), bytes, from, control);
     }
     let whole = FileBytes::open(path, control)?;
     let all = whole.bytes().len();
     whole.advance(all)?;
     let bytes = whole.shared();
-    let from = |range: Range<usize>| Held::Bytes(bytes.clone(), range);
+    let from = |range: Range<usize>| Location::Bytes(bytes.clone(), range);
     archive(
         path,
         Cursor::new((*bytes).as_ref()),
@@ -124,7 +123,7 @@ fn folder(
         if metadata.is_dir() && depth > 1 {
             folder(&path, &format!("{name}/"), depth - 1, control, parts)?;
         } else if metadata.is_file() && is_array(&name) {
-            if parts.len() == MOST_ARRAYS {
+            if parts.len() == MAX_ARRAYS {
                 return Err(too_many(&path));
             }
             let bytes = FileBytes::open(&path, control)?.shared();
@@ -138,23 +137,23 @@ fn folder(
 fn too_many(path: &Path) -> Error {
     Error::malformed(
         path,
-        format!("more than {MOST_ARRAYS} arrays"),
+        format!("more than {MAX_ARRAYS} arrays"),
         ("at most that many", "keep fewer groups and values"),
     )
 }
 
-/// Neither a hidden file nor one that other programs leave about.
+/// Excludes hidden files and files that other programs leave behind.
 fn is_array(name: &str) -> bool {
     let last = name.rsplit('/').next().unwrap_or(name);
     !last.starts_with('.') && last.contains('.')
 }
 
-/// The members of an archive of `length` bytes; `from` says where those are that lie in it as they are.
+/// The members of an archive of `length` bytes; `from` locates those stored without compression.
 fn archive(
     path: &Path,
     reader: impl Read + Seek,
     length: u64,
-    from: impl Fn(Range<usize>) -> Held,
+    from: impl Fn(Range<usize>) -> Location,
     control: &Control,
 ) -> Result<Vec<Part>, Error> {
     let damaged = |why: &dyn std::fmt::Display| {
@@ -164,18 +163,18 @@ fn archive(
             ("a whole TRX file", "copy it again"),
         )
     };
-    // A disk that fails is no damage to the archive.
+    // A disk failure is not damage to the archive.
     let unread = |e: ZipError| match e {
         ZipError::Io(e) if e.raw_os_error().is_some() => Error::reading(path, &e),
         e => damaged(&e),
     };
     let mut archive = ZipArchive::new(reader).map_err(|e| match e {
         ZipError::InvalidArchive(_) => {
-            damaged(&"it has no directory, so it was cut off or is no archive")
+            damaged(&"it has no directory, so it was cut off or is not an archive")
         }
         other => unread(other),
     })?;
-    if archive.len() > MOST_ARRAYS {
+    if archive.len() > MAX_ARRAYS {
         return Err(too_many(path));
     }
     let mut parts = Vec::new();
@@ -210,7 +209,7 @@ fn archive(
         };
         match method {
             CompressionMethod::Stored => {
-                // Members that overlap would be read as more than there is.
+                // Overlapping members would be read as more than the file contains.
                 stored += range.len() as u64;
                 if stored > length {
                     return Err(damaged(&"its members overlap"));
@@ -218,12 +217,12 @@ fn archive(
                 parts.push(Part {
                     name,
                     length: range.len(),
-                    held: from(range),
+                    location: from(range),
                 });
             }
             CompressionMethod::Deflated => {
                 unpacked = unpacked.saturating_add(size);
-                if unpacked > most_unpacked(length) {
+                if unpacked > max_unpacked_bytes(length) {
                     return Err(too_expanded(path));
                 }
                 let entry = archive.by_index(index).map_err(unread)?;
@@ -232,7 +231,7 @@ fn archive(
                     path: path.to_owned(),
                     why: format!("{name}: {why}"),
                 };
-                // One more than announced, so that more is seen.
+                // One byte more than announced, to detect a surplus.
                 let read = entry.take(size + 1).read_to_end(&mut content);
                 read.map_err(|e| failed(&e))?;
                 if content.len() as u64 != size {

@@ -1,5 +1,5 @@
-//! Writing TRX: float32, not compressed; in a zip archive, each member on an address that lets it be
-//! used where it lies, or as files of a folder.
+//! Writes TRX: float32, uncompressed; in a zip archive, with each member aligned for use in place, or as files in a
+//! folder.
 
 use super::super::streamlines::{difference, free_name, same_values};
 use super::super::{DISCLAIMER, Error, atomic, disk, extension, little_endian};
@@ -16,30 +16,30 @@ use std::sync::Arc;
 use zip::write::SimpleFileOptions;
 use zip::{CompressionMethod, ZipWriter};
 
-/// Alignment of each member's first byte: enough for any number type and for vector instructions.
+/// Alignment of each member's first byte: sufficient for any number type and for vector instructions.
 const ALIGNMENT: u16 = 64;
-/// Bytes between two looks at whether the job was cancelled.
+/// Bytes between two checks for cancellation.
 const PIECE: usize = 4 << 20;
 
-/// Where the members go.
+/// Destination of the members.
 enum Sink<'a> {
     Zip(Box<ZipWriter<Latched<'a>>>),
     Folder(&'a Path),
 }
 
-/// A file that remembers its first failure and takes what follows without writing it: `ZipWriter` panics where it is
+/// A file that remembers its first failure and accepts further data without writing it: `ZipWriter` panics when it is
 /// dropped after a failed write.
 struct Latched<'a> {
     file: &'a mut BufWriter<disk::File>,
-    /// Where the next byte goes, or would go.
+    /// Position of the next byte, or where it would be.
     place: u64,
-    /// Bytes that the file has, or would have.
+    /// Length of the file, or what it would be.
     length: u64,
     failed: Option<std::io::Error>,
 }
 
 impl<'a> Latched<'a> {
-    /// From the beginning of a file.
+    /// At the start of a file.
     fn new(file: &'a mut BufWriter<disk::File>) -> Self {
         Self {
             file,
@@ -88,7 +88,7 @@ impl Seek for Latched<'_> {
     }
 }
 
-/// Writes everything a tractogram holds, reads it back and compares.
+/// Writes everything a tractogram contains, reads it back and compares.
 pub fn save(path: &Path, tractogram: &Tractogram, control: &Control) -> Result<(), Error> {
     if extension(path) != "trx" {
         return Err(Error::unsupported(
@@ -119,7 +119,7 @@ pub fn save(path: &Path, tractogram: &Tractogram, control: &Control) -> Result<(
                     Ok(file.failed.map_or(Ok(()), Err)?)
                 }
                 (Err(stop), sink) => {
-                    // Its drop would finish the archive.
+                    // Dropping it would finish the archive.
                     std::mem::forget(sink);
                     Err(stop)
                 }
@@ -130,7 +130,7 @@ pub fn save(path: &Path, tractogram: &Tractogram, control: &Control) -> Result<(
     )
 }
 
-/// Whether a name means a folder: it ends in a slash, or a TRX folder has it.
+/// Whether a name refers to a folder: it ends in a slash, or is that of a TRX folder.
 pub fn means_folder(path: &Path) -> bool {
     let ends = path.as_os_str().as_encoded_bytes().last();
     ends.is_some_and(|&b| std::path::is_separator(b.into())) || is_folder(path)
@@ -140,10 +140,10 @@ fn verify(
     written: &Path,
     tractogram: &Tractogram,
     control: &Control,
-) -> Result<(), atomic::Unlike> {
+) -> Result<(), atomic::VerifyFailure> {
     let (found, _) = read(written, &control.silent())?;
     difference(&found, tractogram, 0.0)?;
-    let names = Names::of(tractogram);
+    let names = Names::new(tractogram);
     let pairs = [
         (&found.per_point, &tractogram.per_point, &names.per_point),
         (
@@ -153,7 +153,7 @@ fn verify(
         ),
     ];
     for (found, expected, names) in pairs {
-        // A name that had to change is one that the reader cannot know.
+        // The reader cannot know a name that had to change.
         if names.iter().all(|(old, new)| old == new) {
             same_values(found, expected)?;
         } else if found.len() != expected.len() {
@@ -178,7 +178,7 @@ struct Names {
 }
 
 impl Names {
-    fn of(tractogram: &Tractogram) -> Self {
+    fn new(tractogram: &Tractogram) -> Self {
         let values =
             |values: &BTreeMap<String, Arc<[f32]>>| allowed(columns(values).iter().map(|c| c.name));
         let groups = tractogram.groups.keys().chain(tractogram.per_group.keys());
@@ -193,7 +193,7 @@ impl Names {
     }
 }
 
-/// Old and new names: a dot ends a name, a slash opens a folder, other signs are not allowed in file
+/// Old and new names: a dot ends a name, a slash opens a folder, and some other characters are not permitted in file
 /// names everywhere.
 fn allowed<'a>(names: impl Iterator<Item = &'a str>) -> Vec<(String, String)> {
     let mut taken = BTreeMap::new();
@@ -214,9 +214,9 @@ fn allowed<'a>(names: impl Iterator<Item = &'a str>) -> Vec<(String, String)> {
         .collect()
 }
 
-/// Names that change on their way into a TRX.
+/// Names that change when written to a TRX.
 pub(in crate::io) fn renamed(tractogram: &Tractogram) -> Vec<(String, String)> {
-    let names = Names::of(tractogram);
+    let names = Names::new(tractogram);
     let all = names.per_point.into_iter().chain(names.per_streamline);
     all.chain(names.groups)
         .filter(|(old, new)| old != new)
@@ -236,10 +236,10 @@ fn members(
         let (axes, shift) = (m.matrix3, m.translation);
         json!([axes.x_axis[r], axes.y_axis[r], axes.z_axis[r], shift[r]])
     };
-    // The format says nothing of further keys: readers pass over them.
+    // The format does not define further keys: readers ignore them.
     let codes = tractogram.codes.iter();
     let codes = codes.filter(|(name, _)| tractogram.per_streamline.contains_key(*name));
-    let codes: BTreeMap<_, &[String]> = codes.map(|(name, words)| (name, &**words)).collect();
+    let codes: BTreeMap<_, &[String]> = codes.map(|(name, meanings)| (name, &**meanings)).collect();
     let header = json!({
         "COMMENT": DISCLAIMER,
         CODES: codes,
@@ -263,7 +263,7 @@ fn members(
         let offsets: Vec<u8> = offsets.collect();
         member(sink, "offsets.uint64", &offsets, control)?;
     }
-    let names = Names::of(tractogram);
+    let names = Names::new(tractogram);
     for (folder, values, names) in [
         ("dpv", &tractogram.per_point, &names.per_point),
         ("dps", &tractogram.per_streamline, &names.per_streamline),
@@ -294,7 +294,7 @@ fn members(
     Ok(())
 }
 
-/// Values of one or several columns, those of an item side by side.
+/// Values with one or several columns, those of an item adjacent.
 fn array(
     sink: &mut Sink,
     name: &str,

@@ -1,5 +1,5 @@
-//! Walking through a legacy VTK file: lines, words, and numbers in the file's form. Of the file no more
-//! than a window is held, so that memory is left for what is in it.
+//! Parses a legacy VTK file: lines, words, and numbers in the file's form. Only a window of the file is in memory,
+//! which leaves room for its contents.
 
 use super::super::numbers::Type;
 use super::super::source::{CHUNK_BYTES, Source};
@@ -42,17 +42,17 @@ impl Kind {
 
 pub(super) struct Cursor<'a> {
     path: &'a Path,
-    /// The bytes behind the window; nothing behind what was unpacked at once.
+    /// The bytes after the window; `None` for a file that was unpacked at once.
     source: Option<Source>,
     /// Bytes that were read and are still needed.
     window: Vec<u8>,
-    /// In the window.
+    /// Position in the window.
     at: usize,
-    /// Bytes behind the window.
+    /// Number of bytes after the window.
     behind: u64,
-    /// All bytes, unpacked.
+    /// Total number of bytes, unpacked.
     pub length: usize,
-    /// Why nothing more could be read: the file seems to end there, and this says why it does.
+    /// The error that stopped the reading: the file seems to end there.
     failed: Option<Error>,
     pub binary: bool,
 }
@@ -76,14 +76,14 @@ impl<'a> Cursor<'a> {
         })
     }
 
-    /// The error that stopped the reading, if any did, else this.
+    /// The error that stopped the reading, if any, otherwise this one.
     pub fn wrong(&mut self, found: impl Into<String>, expected: impl Into<Expected>) -> Error {
         let wrong = Error::malformed(self.path, found, expected);
         self.failed.take().unwrap_or(wrong)
     }
 
-    pub fn foreign(&mut self, found: &str, expected: &str) -> Error {
-        let foreign = Error::foreign(self.path, found, expected);
+    pub fn other_format(&mut self, found: &str, expected: &str) -> Error {
+        let foreign = Error::other_format(self.path, found, expected);
         self.failed.take().unwrap_or(foreign)
     }
 
@@ -97,17 +97,17 @@ impl<'a> Cursor<'a> {
         )
     }
 
-    /// The error that stopped the reading, if any did.
+    /// The error that stopped the reading, if any.
     pub fn failure(&mut self) -> Option<Error> {
         self.failed.take()
     }
 
-    /// Bytes from here to the end.
+    /// Number of bytes from here to the end.
     fn left(&self) -> u64 {
         (self.window.len() - self.at) as u64 + self.behind
     }
 
-    /// Adds to the window; nothing at the end of the file.
+    /// Extends the window; `false` at the end of the file.
     fn more(&mut self) -> bool {
         let bytes = self.behind.min(CHUNK_BYTES as u64) as usize;
         let before = self.window.len();
@@ -127,7 +127,7 @@ impl<'a> Cursor<'a> {
         read > 0
     }
 
-    /// Forgets what was passed over.
+    /// Drops the consumed part of the window.
     fn settle(&mut self) {
         if self.at >= CHUNK_BYTES {
             self.window.drain(..self.at);
@@ -135,7 +135,7 @@ impl<'a> Cursor<'a> {
         }
     }
 
-    /// Where the next line ends.
+    /// The end of the next line.
     fn line_end(&mut self) -> usize {
         let mut from = self.at;
         loop {
@@ -154,7 +154,7 @@ impl<'a> Cursor<'a> {
         String::from_utf8_lossy(&self.window[range]).into_owned()
     }
 
-    /// To the end of the line, which is passed over.
+    /// Reads to the end of the line and consumes the line end.
     pub fn line(&mut self) -> String {
         let end = self.line_end();
         let text = self.text_of(self.at..end);
@@ -162,7 +162,7 @@ impl<'a> Cursor<'a> {
         text.trim_end().to_owned()
     }
 
-    /// The rest of the line, whose end stays: numbers begin behind it.
+    /// Reads the rest of the line but not its end, after which numbers begin.
     pub fn line_rest(&mut self) -> String {
         let end = self.line_end();
         let text = self.text_of(self.at..end);
@@ -170,7 +170,7 @@ impl<'a> Cursor<'a> {
         text
     }
 
-    /// Where the next word is, which is passed over; nothing at the end of the file.
+    /// The range of the next word, which is consumed; empty at the end of the file.
     fn next_word(&mut self) -> Range<usize> {
         let (mut at, mut start) = (self.at, None);
         loop {
@@ -190,15 +190,15 @@ impl<'a> Cursor<'a> {
         start.unwrap_or(at)..at
     }
 
-    /// The next word; nothing at the end of the file.
+    /// The next word; empty at the end of the file.
     pub fn word(&mut self) -> String {
         let word = self.next_word();
         let word = std::str::from_utf8(&self.window[word]);
         word.unwrap_or("?").to_owned()
     }
 
-    /// Whether the next word is this one. Binary numbers must not be taken for blanks, so these are
-    /// only passed over where the word follows.
+    /// Whether the next word is this one. Binary numbers must not be taken for blanks, so blanks are consumed only if
+    /// the word follows.
     pub fn next_is(&mut self, word: &str) -> bool {
         let before = self.at;
         let same = self.word() == word;
@@ -206,13 +206,13 @@ impl<'a> Cursor<'a> {
         same
     }
 
-    /// The word behind a section's values: what was read before it is forgotten.
+    /// The word after a section's values; drops everything read before it.
     pub fn keyword(&mut self) -> String {
         self.settle();
         self.word().to_ascii_uppercase()
     }
 
-    /// A name, whose blanks and signs stand as `%20` and the like.
+    /// A name, with blanks and special characters encoded as `%20` and the like.
     pub fn name(&mut self) -> String {
         let word = self.word().into_bytes();
         let mut plain = Vec::with_capacity(word.len());
@@ -249,8 +249,7 @@ impl<'a> Cursor<'a> {
         Kind::Number(if self.binary { Type::U8 } else { Type::F32 })
     }
 
-    /// Hands over the bytes of `count` numbers, which begin in the next line, in pieces of whole
-    /// numbers.
+    /// Passes the bytes of `count` numbers, which begin on the next line, in pieces of whole numbers.
     fn binary(
         &mut self,
         number: Type,
@@ -277,7 +276,7 @@ impl<'a> Cursor<'a> {
         Ok(())
     }
 
-    /// Hands over `count` numbers of a text.
+    /// Passes `count` numbers of a text.
     fn text<T: std::str::FromStr>(
         &mut self,
         count: usize,
@@ -299,10 +298,10 @@ impl<'a> Cursor<'a> {
         Ok(())
     }
 
-    /// A number of numbers that the rest of the file may hold.
+    /// Checks that the rest of the file may hold this many numbers.
     pub fn room(&mut self, kind: Kind, count: Option<usize>) -> Result<usize, Error> {
         let most = match (kind, self.binary) {
-            // A number takes a letter and a blank.
+            // A number takes at least a digit and a blank.
             (_, false) => self.left() / 2 + 1,
             (Kind::Bit, true) => self.left().saturating_mul(8),
             (Kind::Number(number), true) => self.left() / number.bytes() as u64,
@@ -353,7 +352,7 @@ impl<'a> Cursor<'a> {
         Ok(values)
     }
 
-    /// Hands over whole numbers, one by one.
+    /// Passes integers one by one.
     pub fn indices(
         &mut self,
         kind: Kind,
@@ -376,7 +375,7 @@ impl<'a> Cursor<'a> {
         })
     }
 
-    /// Texts: one a line, or each behind its length, which takes one, two, four or eight bytes.
+    /// Texts: one per line, or each after its length, which takes one, two, four or eight bytes.
     pub fn strings(&mut self, count: Option<usize>) -> Result<Vec<String>, Error> {
         let count = self.room(Kind::STRING, count)?;
         self.line();
@@ -398,7 +397,7 @@ impl<'a> Cursor<'a> {
         Ok(texts)
     }
 
-    /// So many bytes from here, which are passed over.
+    /// Consumes this many bytes.
     fn bytes(&mut self, count: usize) -> Result<&[u8], Error> {
         if count as u64 > self.left() {
             return Err(self.cut());
@@ -412,7 +411,7 @@ impl<'a> Cursor<'a> {
         Ok(&self.window[self.at - count..self.at])
     }
 
-    /// Lines up to an empty one.
+    /// Skips lines up to an empty one.
     pub fn skip_metadata(&mut self) {
         self.line();
         while self.left() > 0 && !self.line().is_empty() {}

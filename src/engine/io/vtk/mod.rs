@@ -1,8 +1,8 @@
-//! VTK legacy polydata ("VTK File Formats", Kitware): a text header, then sections in ASCII or
-//! big-endian binary. Lines are lists of point numbers, since version 5.1 as offsets and connectivity.
+//! VTK legacy polydata ("VTK File Formats", Kitware): a text header, then sections in ASCII or big-endian binary.
+//! Lines are lists of point indices, since version 5.1 as offsets and connectivity.
 //!
-//! Memory: at most sixteen times the file (a number of two letters becomes eight bytes), and for lines
-//! that share points a hundred times; and what `MOST_LISTS` of values take.
+//! Memory: at most sixteen times the file (a number of two letters becomes eight bytes), and for lines that share
+//! points a hundred times; plus the memory of up to `MAX_LISTS` arrays of values.
 
 mod cursor;
 mod write;
@@ -17,8 +17,8 @@ use crate::data::Tractogram;
 use cursor::{Cursor, Kind};
 use std::path::Path;
 
-/// Reads the lines of a polydata file in their order, those without points included. `told` is the
-/// space of files that do not name it.
+/// Reads the lines of a polydata file in their order, including those without points. `reported` holds the space of
+/// files that do not name it.
 pub fn read(
     path: &Path,
     reported: Option<Space>,
@@ -31,7 +31,7 @@ pub fn read(
     Ok((tractogram, info))
 }
 
-/// Which cells a list describes, and whether it is before the lines in the order of all cells.
+/// The cells that a list describes, and whether they precede the lines in the order of all cells.
 const CELLS: [(&str, bool); 3] = [
     ("VERTICES", true),
     ("POLYGONS", false),
@@ -42,12 +42,12 @@ fn parse(cursor: &mut Cursor, info: &mut FibreInfo) -> Result<Polydata, Error> {
     let first = cursor.line();
     let Some(version) = first.strip_prefix("# vtk DataFile Version") else {
         let found = "a file that does not start with “# vtk DataFile Version”";
-        return Err(cursor.foreign(found, "a legacy VTK file"));
+        return Err(cursor.other_format(found, "a legacy VTK file"));
     };
     info.add("version", version.trim());
     let title = cursor.line();
     info.add("title", title.trim());
-    // VTK takes these words in any letters.
+    // VTK accepts these words in upper or lower case.
     cursor.binary = match cursor.line().trim() {
         word if word.eq_ignore_ascii_case("ASCII") => false,
         word if word.eq_ignore_ascii_case("BINARY") => true,
@@ -106,7 +106,7 @@ fn parse(cursor: &mut Cursor, info: &mut FibreInfo) -> Result<Polydata, Error> {
                 }
                 let count = of.map_or(0, |(_, count)| count);
                 let found = attribute(cursor, &keyword, count, &mut data.space)?;
-                // Before the first POINT_DATA stand values of the whole file.
+                // Values before the first POINT_DATA belong to the whole file.
                 match of {
                     Some((true, _)) => data.of_points.extend(found),
                     Some((false, _)) => data.of_cells.extend(found),
@@ -117,7 +117,7 @@ fn parse(cursor: &mut Cursor, info: &mut FibreInfo) -> Result<Polydata, Error> {
     }
 }
 
-/// The space that a title says, as Slicer writes it.
+/// The space stated in a title, as Slicer writes it.
 fn space(title: &str) -> Option<String> {
     let (_, rest) = title.split_once("SPACE=")?;
     let name: String = rest.chars().take_while(char::is_ascii_alphabetic).collect();
@@ -132,7 +132,7 @@ fn cells(cursor: &mut Cursor) -> Result<(Vec<u64>, Order), Error> {
         cursor.word();
         let kind = cursor.kind()?;
         cursor.indices(kind, Some(first), |offset| offsets.push(offset))?;
-        // A list of no cells may have no offsets at all.
+        // A list without cells may have no offsets at all.
         if offsets.is_empty() {
             offsets.push(0);
         }
@@ -144,7 +144,7 @@ fn cells(cursor: &mut Cursor) -> Result<(Vec<u64>, Order), Error> {
         cursor.indices(kind, Some(second), |index| order.push(index))?;
         return Ok((offsets, order));
     }
-    // Each cell is the number of its points and these.
+    // Each cell is its number of points followed by these.
     offsets.push(0);
     let mut left = 0;
     cursor.indices(Kind::INT, Some(second), |number| {
@@ -165,7 +165,7 @@ fn cells(cursor: &mut Cursor) -> Result<(Vec<u64>, Order), Error> {
     Ok((offsets, order))
 }
 
-/// The values behind a keyword of a `POINT_DATA` or `CELL_DATA` section of `count` items.
+/// The values after a keyword of a `POINT_DATA` or `CELL_DATA` section with `count` items.
 fn attribute(
     cursor: &mut Cursor,
     keyword: &str,
@@ -201,7 +201,7 @@ fn attribute(
             (cursor.colour(), columns)
         }
         "LOOKUP_TABLE" => {
-            // Colours for values, not values.
+            // A colour table, not values.
             let entries = cursor.count()?;
             let kind = cursor.colour();
             cursor.floats(kind, entries.checked_mul(4))?;

@@ -1,4 +1,4 @@
-//! Writing legacy VTK: binary, version 3.0, which every reader knows, in RAS.
+//! Writes legacy VTK: binary, version 3.0, which every reader supports, in RAS.
 
 use super::super::streamlines::{difference, same_values};
 use super::super::{DISCLAIMER, Error, atomic, disk};
@@ -11,9 +11,9 @@ use std::io::{BufWriter, Write as _};
 use std::path::Path;
 use std::sync::Arc;
 
-/// A title may have this many letters.
+/// Largest number of letters in a title.
 const TITLE: usize = 255;
-/// Values between two looks at whether the job was cancelled.
+/// Values between two checks for cancellation.
 const PIECE: usize = 1 << 18;
 
 type Out<'a> = &'a mut BufWriter<disk::File>;
@@ -41,7 +41,7 @@ pub fn save(
     atomic::write_verified(
         path,
         |file| write(file, tractogram, command, control),
-        |written| -> Result<(), atomic::Unlike> {
+        |written| -> Result<(), atomic::VerifyFailure> {
             let (found, _) = read(written, None, &control.silent())?;
             difference(&found, tractogram, 0.0)?;
             same_values(&found.per_point, &tractogram.per_point)?;
@@ -73,7 +73,7 @@ fn write(
     }
     let lines = tractogram.len();
     writeln!(file)?;
-    // VTK's own reader calls a section of no lines an error.
+    // VTK's own reader treats a section without lines as an error.
     if lines > 0 {
         writeln!(file, "LINES {lines} {}", lines + points)?;
     }

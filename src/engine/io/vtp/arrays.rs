@@ -1,11 +1,10 @@
-//! The bytes of an array: as text, base64 or raw; whole or in blocks packed with zlib. Each begins
-//! with its length, or with the numbers and lengths of its blocks. What lies raw in the file is read from
-//! there when it is needed.
+//! The bytes of an array: as text, base64 or raw; whole or in blocks compressed with zlib. Each array begins with its
+//! length, or with the number and lengths of its blocks. Raw arrays are read from the file when they are needed.
 
 use super::super::Error;
 use super::super::numbers::Type;
-use super::super::polydata::words_as;
-use super::super::source::{CHUNK_BYTES, Source, most_unpacked, too_expanded};
+use super::super::polydata::parsed_numbers;
+use super::super::source::{CHUNK_BYTES, Source, max_unpacked_bytes, too_expanded};
 use super::super::{file_bytes, length_of};
 use crate::compute::Control;
 use base64::Engine as _;
@@ -37,16 +36,16 @@ pub(super) enum Encoding<'a> {
     Raw(Raw<'a>),
 }
 
-/// Bytes as they stand in the file from an array's beginning on, whose length is not known yet.
+/// Bytes from an array's start on, as stored in the file; their length is not known yet.
 #[derive(Clone, Copy)]
 pub(super) enum Raw<'a> {
-    /// The bytes of a file that was unpacked.
+    /// The bytes of an unpacked file.
     Memory(&'a [u8]),
     File(&'a Path, u64),
 }
 
 impl Raw<'_> {
-    /// A range of them; `None` where the file ends before.
+    /// A range of them; `None` if the file ends earlier.
     fn get(self, range: Range<usize>) -> Option<Result<Vec<u8>, Error>> {
         match self {
             Self::Memory(bytes) => bytes.get(range).map(|b| Ok(b.to_vec())),
@@ -60,13 +59,13 @@ impl Raw<'_> {
 }
 
 /// The bytes of an array, in the file's byte order.
-pub(super) enum Held {
+pub(super) enum ArrayBytes {
     Bytes(Vec<u8>),
-    /// In the file, as they are.
+    /// In the file, without conversion.
     File(Range<u64>),
 }
 
-impl Held {
+impl ArrayBytes {
     pub fn length(&self) -> usize {
         match self {
             Self::Bytes(bytes) => bytes.len(),
@@ -91,7 +90,7 @@ impl Held {
         Ok(())
     }
 
-    /// Hands over all whole numbers of this form, one by one; nothing where the type is not a whole one.
+    /// Passes all integers of this form one by one; does nothing for other types.
     pub fn indices(
         &self,
         path: &Path,
@@ -111,22 +110,22 @@ impl Held {
     }
 }
 
-/// The part of a file that is held while its XML is read: all but what is appended raw, which is no XML at all.
+/// The part of a file in memory while its XML is read: everything except raw appended data, which is not XML.
 pub(super) struct Text<'a> {
     path: &'a Path,
     bytes: Vec<u8>,
-    /// Where the XML ends, and where what is appended begins, behind an underscore.
+    /// The end of the XML, and the start of the appended data, after an underscore.
     xml: usize,
     appended: usize,
     base64: bool,
-    /// The appended part stays in the file.
+    /// Whether the appended part stays in the file.
     stays: bool,
-    /// Bytes of the whole file, unpacked.
+    /// Size of the whole file, unpacked.
     pub length: usize,
 }
 
 const APPENDED: &[u8] = b"<AppendedData";
-/// Bytes in which that tag ends.
+/// Number of bytes within which that tag ends.
 const TAG_BYTES: usize = 4096;
 
 impl<'a> Text<'a> {
@@ -199,7 +198,7 @@ impl<'a> Text<'a> {
         self.xml < self.appended
     }
 
-    /// An array that is appended.
+    /// An appended array.
     pub fn at(&self, offset: usize) -> Option<Encoding<'_>> {
         let from = self.appended.checked_add(offset)?;
         if self.stays {
@@ -217,16 +216,16 @@ fn find(bytes: &[u8], what: &[u8]) -> Option<usize> {
     bytes.windows(what.len()).position(|w| w == what)
 }
 
-/// How arrays are packed, as the file's first tag says.
+/// The encoding of arrays, as stated in the file's first tag.
 pub(super) struct Unpacker<'a> {
     path: &'a Path,
     pub big_endian: bool,
-    /// Bytes of a length.
+    /// Bytes per length.
     length_bytes: usize,
     zlib: bool,
-    /// Bytes that may still be unpacked.
+    /// Remaining number of bytes that may be unpacked.
     budget: u64,
-    /// Bytes that arrays without packing may still have: none lies in another.
+    /// Remaining number of bytes for uncompressed arrays, which must not overlap.
     plain: u64,
 }
 
@@ -269,7 +268,7 @@ impl<'a> Unpacker<'a> {
             big_endian,
             length_bytes,
             zlib,
-            budget: most_unpacked(file_bytes as u64),
+            budget: max_unpacked_bytes(file_bytes as u64),
             plain: file_bytes as u64,
         })
     }
@@ -277,7 +276,7 @@ impl<'a> Unpacker<'a> {
     fn cut(&self) -> Error {
         Error::malformed(
             self.path,
-            "an array that ends before its time",
+            "an array that ends too early",
             ("a whole VTP file", "it was cut off, copy it again"),
         )
     }
@@ -292,11 +291,11 @@ impl<'a> Unpacker<'a> {
     }
 
     /// An array's bytes.
-    pub fn held(&mut self, encoding: Encoding, number: Type) -> Result<Held, Error> {
+    pub fn array_bytes(&mut self, encoding: Encoding, number: Type) -> Result<ArrayBytes, Error> {
         let of_text = matches!(encoding, Encoding::Ascii(_));
         let stored = match encoding {
             Encoding::Raw(raw) if !self.zlib => self.raw(raw)?,
-            _ => Held::Bytes(self.bytes(encoding, number)?),
+            _ => ArrayBytes::Bytes(self.bytes(encoding, number)?),
         };
         if !(self.zlib || of_text) {
             let left = self.plain.checked_sub(stored.length() as u64);
@@ -311,8 +310,8 @@ impl<'a> Unpacker<'a> {
         Ok(stored)
     }
 
-    /// The raw bytes behind their length, not compressed.
-    fn raw(&self, raw: Raw) -> Result<Held, Error> {
+    /// The raw uncompressed bytes after their length.
+    fn raw(&self, raw: Raw) -> Result<ArrayBytes, Error> {
         let cut = || self.cut();
         let head = raw.get(0..self.length_bytes).ok_or_else(cut)??;
         let end = self.length_bytes.checked_add(self.length(&head));
@@ -324,9 +323,9 @@ impl<'a> Unpacker<'a> {
             );
             let there = length_of(path).unwrap_or(0);
             let end = end.filter(|&end| end <= there).ok_or_else(cut)?;
-            return Ok(Held::File(from..end));
+            return Ok(ArrayBytes::File(from..end));
         }
-        Ok(Held::Bytes(raw.get(range).ok_or_else(cut)??))
+        Ok(ArrayBytes::Bytes(raw.get(range).ok_or_else(cut)??))
     }
 
     /// All bytes of an array, in the file's byte order.
@@ -359,8 +358,8 @@ impl<'a> Unpacker<'a> {
             )
         };
         let mut bytes = Vec::new();
-        // Two letters, a digit and a blank, become as many bytes as the type has.
-        for value in words_as::<f64>(text) {
+        // Two characters, a digit and a blank, become as many bytes as the type has.
+        for value in parsed_numbers::<f64>(text) {
             let value = value.ok_or_else(wrong)?;
             let put: &[u8] = match number {
                 Type::F32 => &(value as f32).to_le_bytes(),
@@ -382,14 +381,14 @@ impl<'a> Unpacker<'a> {
         Ok(bytes)
     }
 
-    /// How long the lengths of all blocks are, with the three numbers before them.
+    /// Size of the block lengths and the three numbers before them.
     fn head_bytes(&self, first: &[u8]) -> Result<usize, Error> {
         let blocks = self.length(first).checked_add(3);
         let bytes = blocks.and_then(|n| n.checked_mul(self.length_bytes));
         bytes.ok_or_else(|| self.cut())
     }
 
-    /// Bytes of all blocks whose lengths the head tells.
+    /// Total compressed size of all blocks listed in the head.
     fn packed(&self, head: &[u8]) -> usize {
         let lengths = head[3 * self.length_bytes..].chunks(self.length_bytes);
         lengths.fold(0, |sum, l| sum.saturating_add(self.length(l)))
@@ -398,7 +397,7 @@ impl<'a> Unpacker<'a> {
     fn base64(&mut self, text: &[u8]) -> Result<Vec<u8>, Error> {
         let cut = self.cut();
         let letters = |bytes: usize| bytes.div_ceil(3).checked_mul(4);
-        // The first `bytes` of what some letters stand for.
+        // The first `bytes` decoded from some letters.
         let decoded = |text: &[u8], bytes: usize| -> Option<Vec<u8>> {
             let text = &text[..letters(bytes)?.min(text.len())];
             let mut all = BASE64.decode(text).ok()?;
@@ -411,7 +410,7 @@ impl<'a> Unpacker<'a> {
         let head = decoded(text, size).ok_or_else(|| cut.clone())?;
         if !self.zlib {
             let length = self.length(&head);
-            // Some programs encode the length by itself, and an end mark follows it.
+            // Some programs encode the length separately, followed by an end mark.
             let own = letters(size).unwrap_or(0).min(text.len());
             if text[..own].ends_with(b"=") && own < text.len() {
                 return decoded(&text[own..], length).ok_or(cut);
@@ -428,7 +427,7 @@ impl<'a> Unpacker<'a> {
         self.unpack(&head, &data)
     }
 
-    /// Unpacks the blocks whose lengths the head tells.
+    /// Unpacks the blocks listed in the head.
     fn unpack(&mut self, head: &[u8], mut data: &[u8]) -> Result<Vec<u8>, Error> {
         let lengths: Vec<usize> = head
             .chunks(self.length_bytes)
@@ -439,7 +438,7 @@ impl<'a> Unpacker<'a> {
         };
         let mut bytes = Vec::new();
         for (i, &length) in packed.iter().enumerate() {
-            // A last length of 0 means that it is a whole block, too.
+            // A last length of 0 means that the last block is full, too.
             let full = i + 1 < packed.len() || *last == 0;
             let expected = if full { *block } else { *last };
             let rest = self.budget.checked_sub(expected as u64);

@@ -1,8 +1,8 @@
-//! VTK XML polydata ("VTK File Formats", Kitware): arrays as text, base64, or appended behind the XML,
-//! raw or base64, each compressed with zlib or not.
+//! VTK XML polydata ("VTK File Formats", Kitware): arrays as text, base64, or appended after the XML, raw or base64,
+//! each optionally compressed with zlib.
 //!
-//! Memory: at most sixteen times the file, for compressed arrays sixteen times what they unpack to,
-//! which is limited to a hundred times the file; and what `MOST_LISTS` of values take.
+//! Memory: at most sixteen times the file, for compressed arrays sixteen times their unpacked size, which is limited
+//! to a hundred times the file; plus the memory of up to `MAX_LISTS` arrays of values.
 
 mod arrays;
 mod write;
@@ -15,13 +15,13 @@ use super::streamlines::FibreInfo;
 use super::{Error, Space};
 use crate::compute::Control;
 use crate::data::Tractogram;
-use arrays::{Encoding, Form, Held, Text, Unpacker};
+use arrays::{ArrayBytes, Encoding, Form, Text, Unpacker};
 use quick_xml::Reader;
 use quick_xml::events::{BytesStart, Event};
 use std::path::Path;
 
-/// Reads the lines of a polydata file in their order, those without points included. `told` is the
-/// space of files that do not name it.
+/// Reads the lines of a polydata file in their order, including those without points. `reported` holds the space of
+/// files that do not name it.
 pub fn read(
     path: &Path,
     reported: Option<Space>,
@@ -35,7 +35,7 @@ pub fn read(
     Ok((tractogram, info))
 }
 
-/// An attribute's text; nothing where there is none.
+/// An attribute's text; empty if it is missing.
 fn attribute(tag: &BytesStart, name: &str) -> String {
     let found = tag
         .attributes()
@@ -51,7 +51,7 @@ fn attribute(tag: &BytesStart, name: &str) -> String {
     }
 }
 
-/// An array that was announced and whose text may follow.
+/// An announced array, whose text may follow.
 struct Announced {
     name: String,
     number: Option<Type>,
@@ -68,9 +68,9 @@ struct Given {
     name: String,
     number: Type,
     columns: usize,
-    /// The same, where the file says it.
+    /// The same, if the file states it.
     stated: Option<usize>,
-    held: Held,
+    bytes: ArrayBytes,
 }
 
 fn parse(path: &Path, file: Text, control: &Control) -> Result<Polydata, Error> {
@@ -86,7 +86,7 @@ fn parse(path: &Path, file: Text, control: &Control) -> Result<Polydata, Error> 
     let mut polydata = false;
     let mut nested = 0usize;
     let mut open = 0usize;
-    // Before what is appended the XML ends within the tag of the whole file.
+    // Before appended data the XML ends within the tag of the whole file.
     let most_open = usize::from(file.has_appended());
     loop {
         control.check()?;
@@ -104,7 +104,7 @@ fn parse(path: &Path, file: Text, control: &Control) -> Result<Polydata, Error> 
         }
         let mut ended = false;
         match event {
-            // Remarks about an array between its tags are no part of it.
+            // Comments inside an array are not part of it.
             Event::Start(_) if announced.is_some() => nested += 1,
             Event::Empty(_) if announced.is_some() => {}
             Event::End(_) if nested > 0 => nested -= 1,
@@ -181,7 +181,7 @@ fn parse(path: &Path, file: Text, control: &Control) -> Result<Polydata, Error> 
             };
             given.push(Given {
                 section: section.clone(),
-                held: unpacker.held(encoding, number)?,
+                bytes: unpacker.array_bytes(encoding, number)?,
                 name: array.name,
                 number,
                 columns: array.columns,
@@ -199,7 +199,7 @@ fn parse(path: &Path, file: Text, control: &Control) -> Result<Polydata, Error> 
     let Some(unpacker) = unpacker.filter(|_| polydata) else {
         let found = "no <VTKFile type=\"PolyData\">";
         let expected = "VTK XML polydata, which is what lines are kept as";
-        return Err(Error::foreign(path, found, expected));
+        return Err(Error::other_format(path, found, expected));
     };
     if open > most_open {
         return Err(wrong(
@@ -217,9 +217,9 @@ fn parse(path: &Path, file: Text, control: &Control) -> Result<Polydata, Error> 
     assemble(path, given, counts, big_endian, space, control)
 }
 
-/// A text as VTK writes one in XML: the codes of its letters.
+/// Text as VTK writes it in XML: character codes.
 fn letters(text: &[u8]) -> String {
-    let codes = super::polydata::words_as::<u8>(text).map_while(|v| v);
+    let codes = super::polydata::parsed_numbers::<u8>(text).map_while(|v| v);
     codes.take_while(|&c| c != 0).map(char::from).collect()
 }
 
@@ -282,7 +282,7 @@ fn assemble(
         ..Polydata::default()
     };
     for array in given {
-        let count = array.held.length() / array.number.bytes();
+        let count = array.bytes.length() / array.number.bytes();
         let expect = |items: usize, columns: usize| {
             if items.checked_mul(columns) == Some(count) {
                 return Ok(());
@@ -307,7 +307,7 @@ fn assemble(
         };
         match (array.section.as_str(), array.name.as_str()) {
             ("Points", _) => {
-                // Where nothing is said it can be no other number.
+                // Without a statement only this number is possible.
                 if array.stated.is_some_and(|n| n != 3) {
                     return Err(Error::malformed(
                         path,
@@ -318,24 +318,24 @@ fn assemble(
                 expect(points, 3)?;
                 data.points = vec![[0.0; 3]; points];
                 let out = data.points.as_flattened_mut();
-                array.held.fill(path, form, out, control)?;
+                array.bytes.fill(path, form, out, control)?;
             }
             ("Lines", "connectivity") => {
                 whole()?;
                 let take = |index| data.connectivity.push(index);
-                array.held.indices(path, form, control, take)?;
+                array.bytes.indices(path, form, control, take)?;
             }
             ("Lines", "offsets") => {
                 expect(lines, 1)?;
                 whole()?;
                 let take = |offset| data.offsets.push(offset);
-                array.held.indices(path, form, control, take)?;
+                array.bytes.indices(path, form, control, take)?;
             }
             (section @ ("PointData" | "CellData"), _) if array.columns > 0 => {
                 let of_points = section == "PointData";
                 expect(if of_points { points } else { cells }, array.columns)?;
                 let mut values = vec![0.0; count];
-                array.held.fill(path, form, &mut values, control)?;
+                array.bytes.fill(path, form, &mut values, control)?;
                 let list = match of_points {
                     true => &mut data.of_points,
                     false => &mut data.of_cells,

@@ -1,4 +1,4 @@
-//! Writing VTP: arrays appended raw, little-endian, not compressed, in RAS.
+//! Writes VTP: arrays appended raw, little-endian, uncompressed, in RAS.
 
 use super::super::streamlines::{difference, same_values};
 use super::super::{DISCLAIMER, Error, atomic, little_endian};
@@ -9,7 +9,7 @@ use crate::data::tractogram::{Columns, columns};
 use std::io::Write as _;
 use std::path::Path;
 
-/// Numbers between two looks at whether the job was cancelled.
+/// Numbers between two checks for cancellation.
 const PIECE: usize = 1 << 18;
 /// Bytes of the length before each array.
 const LENGTH_BYTES: usize = 8;
@@ -54,7 +54,7 @@ pub fn save(path: &Path, tractogram: &Tractogram, control: &Control) -> Result<(
             }
             Ok(file.write_all(b"\n  </AppendedData>\n</VTKFile>\n")?)
         },
-        |written| -> Result<(), atomic::Unlike> {
+        |written| -> Result<(), atomic::VerifyFailure> {
             let (found, _) = read(written, None, &control.silent())?;
             difference(&found, tractogram, 0.0)?;
             same_values(&found.per_point, &tractogram.per_point)?;
@@ -97,7 +97,7 @@ fn head(
     let place = array("Float32", "Points", 3, 12 * points);
     let connectivity = array("Int64", "connectivity", 1, 8 * points);
     let offsets = array("Int64", "offsets", 1, 8 * lines);
-    // The letters of "RAS", as VTK writes a text.
+    // The letters of "RAS", in VTK's form of text.
     let space = "<Array type=\"String\" Name=\"SPACE\" NumberOfTuples=\"1\" format=\"ascii\">82 65 83 0</Array>";
     format!(
         "<?xml version=\"1.0\"?>\n\

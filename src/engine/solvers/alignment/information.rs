@@ -6,16 +6,16 @@ use crate::data::random::Stream;
 use glam::{DAffine3, DVec3};
 use rayon::prelude::*;
 
-/// More samples make it no better.
-const MOST_SAMPLES: f64 = 60_000.0;
-/// Samples of one piece of work: sums are of pieces in their order, whoever computes them.
+/// More samples do not improve the result.
+const MAX_SAMPLES: f64 = 60_000.0;
+/// Samples per work item: items are summed in their order, whichever thread computes them.
 const PIECE: usize = 4096;
-/// With less of the samples inside both images their histogram says nothing.
-const LEAST_OVERLAP: f64 = 0.25;
+/// If a smaller share of the samples lies inside both images, their histogram carries no information.
+const MIN_OVERLAP: f64 = 0.25;
 
 pub struct Joint<'a> {
     moving: &'a Level,
-    /// World mm, and the fixed image there, in bins.
+    /// Points in world mm, with the value of the fixed image there in bins.
     samples: Vec<(DVec3, f32)>,
 }
 
@@ -26,7 +26,7 @@ impl<'a> Joint<'a> {
         let edges = [0, 1, 2].map(|a| fixed.world_from_voxel.matrix3.col(a).length());
         let extent = DVec3::from_array([0, 1, 2].map(|a| edges[a] * fixed.shape[a] as f64));
         let volume = extent.element_product();
-        let spacing = spacing_mm.max((volume / MOST_SAMPLES).cbrt());
+        let spacing = spacing_mm.max((volume / MAX_SAMPLES).cbrt());
         let counts = (extent / spacing).ceil().max(DVec3::ONE);
         let [nx, ny, nz] = counts.to_array().map(|n| n as usize);
         let step = DVec3::from_array([0, 1, 2].map(|a| fixed.shape[a] as f64 / counts[a]));
@@ -50,7 +50,7 @@ impl<'a> Joint<'a> {
         Ok(Self { moving, samples })
     }
 
-    /// Where points of the moving image are moved so; 1 where the images hardly overlap.
+    /// The measure with points of the moving image transformed by `moved`; 1 if the images hardly overlap.
     pub fn information(&self, moved: &DAffine3) -> f64 {
         let voxel_from_world = self.moving.voxel_from_world * moved.inverse();
         let piece = |samples: &[(DVec3, f32)]| -> Histogram {
@@ -77,7 +77,7 @@ impl<'a> Joint<'a> {
             joint.iter_mut().zip(piece).for_each(|(sum, n)| *sum += n);
         }
         let all: f64 = joint.iter().sum();
-        if all < LEAST_OVERLAP * self.samples.len() as f64 {
+        if all < MIN_OVERLAP * self.samples.len() as f64 {
             return 1.0;
         }
         let entropy = |counts: &mut dyn Iterator<Item = f64>| -> f64 {

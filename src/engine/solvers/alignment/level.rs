@@ -4,13 +4,13 @@ use crate::data::Volume;
 use glam::{DAffine3, DVec3};
 use rayon::prelude::*;
 
-/// Averaged over blocks of voxels and smoothed, so that samples that lie some mm apart miss nothing.
+/// Averaged over blocks of voxels and smoothed, so that samples some mm apart miss no structure.
 pub struct Level {
     pub shape: [usize; 3],
     pub values: Vec<f32>,
     pub world_from_voxel: DAffine3,
     pub voxel_from_world: DAffine3,
-    /// Where the histogram's bins begin, and bins per value.
+    /// Lower end of the histogram's first bin, and bins per unit of value.
     pub low: f32,
     pub per_value: f32,
 }
@@ -19,10 +19,10 @@ pub struct Level {
 pub const BINS: usize = 32;
 
 impl Level {
-    /// For samples this far apart.
+    /// An image for samples this far apart.
     pub fn new(volume: &Volume, spacing_mm: f64) -> Self {
         let grid = &volume.grid;
-        // Half of it: the smoothing after it does the rest.
+        // Averages over half the spacing; the smoothing afterwards provides the rest.
         let factor = (0.5 * spacing_mm / grid.spacing() + 0.25)
             .floor()
             .max(DVec3::ONE);
@@ -32,7 +32,7 @@ impl Level {
         let values = averaged(volume, shape, block);
         let values = (0..3).fold(values, |values, axis| smoothed(&values, shape, axis));
         let size = DVec3::from_array(block.map(|n| n as f64));
-        // The centre of a block of n voxels from 0 on is (n - 1) / 2.
+        // The centre of a block of n voxels from 0 on is at (n - 1) / 2.
         let fine_from_coarse =
             DAffine3::from_translation(0.5 * (size - 1.0)) * DAffine3::from_scale(size);
         let world_from_voxel = grid.world_from_voxel * fine_from_coarse;
@@ -47,12 +47,12 @@ impl Level {
         }
     }
 
-    /// In bins, 0..=BINS - 1.
+    /// The value in bins, 0..=BINS - 1.
     pub fn bin(&self, value: f32) -> f32 {
         ((value - self.low) * self.per_value).clamp(0.0, (BINS - 1) as f32)
     }
 
-    /// Of the values above the lowest fifth of their range: the head, in any contrast. World mm.
+    /// Centre of mass, world mm, of the values above the lowest fifth of their range: the head, in any contrast.
     pub fn centre(&self) -> DVec3 {
         let [nx, ny, _] = self.shape;
         let (mut sum, mut weight) = (DVec3::ZERO, 0.0);
@@ -69,7 +69,7 @@ impl Level {
         self.world_from_voxel.transform_point3(voxel)
     }
 
-    /// Linear between voxel centres; `None` outside them.
+    /// Interpolates linearly between voxel centres; `None` outside them.
     pub fn at(&self, voxel: DVec3) -> Option<f32> {
         let last = self.shape.map(|n| (n - 1) as f64);
         let mut low = [0usize; 3];
@@ -78,7 +78,7 @@ impl Level {
         let strides = [1, self.shape[0], self.shape[0] * self.shape[1]];
         for a in 0..3 {
             let v = voxel[a];
-            // An image one voxel thick is met within that voxel.
+            // An image one voxel thick is sampled within that voxel.
             let slack = if self.shape[a] == 1 { 0.5 } else { 1e-9 };
             if !(v >= -slack && v <= last[a] + slack) {
                 return None;
@@ -114,7 +114,7 @@ fn averaged(volume: &Volume, shape: [usize; 3], block: [usize; 3]) -> Vec<f32> {
                     for j in y * by..(y + 1) * by {
                         let from = x * bx + fx * (j + fy * k);
                         let values = frame[from..from + bx].iter();
-                        // What is no number counts as background.
+                        // NaN counts as background.
                         sum += values
                             .map(|v| if v.is_finite() { f64::from(*v) } else { 0.0 })
                             .sum::<f64>();
@@ -126,7 +126,7 @@ fn averaged(volume: &Volume, shape: [usize; 3], block: [usize; 3]) -> Vec<f32> {
     values
 }
 
-/// By 1 2 1 along an axis; edges are continued.
+/// Smooths with the weights 1 2 1 along an axis; edges are repeated.
 fn smoothed(values: &[f32], shape: [usize; 3], axis: usize) -> Vec<f32> {
     let stride: usize = shape[..axis].iter().product();
     let n = shape[axis];
@@ -147,10 +147,10 @@ fn smoothed(values: &[f32], shape: [usize; 3], axis: usize) -> Vec<f32> {
     (0..values.len()).into_par_iter().map(smooth).collect()
 }
 
-/// The 0.5th and 99.5th, of some hundred thousand of the values.
+/// The 0.5th and 99.5th percentiles, from some hundred thousand of the values.
 fn percentiles(values: &[f32]) -> (f32, f32) {
     const ENOUGH: usize = 200_000;
-    // Odd, so that rows of an even length are not met at one place only.
+    // Odd, so that rows of an even length are not sampled at one position only.
     let every = (values.len() / ENOUGH) | 1;
     let mut sorted: Vec<f32> = values.iter().copied().step_by(every).collect();
     sorted.sort_unstable_by(f32::total_cmp);

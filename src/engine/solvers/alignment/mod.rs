@@ -1,18 +1,18 @@
-//! Rigid alignment of two images of one head by what they tell about each other.
+//! Rigid alignment of two images of one head by mutual information.
 //!
-//! The images may differ in contrast (T1, b = 0): no intensity is compared, but how well each foretells
-//! the other. That is the normalised mutual information (H(F) + H(M)) / H(F, M) of their joint histogram
-//! (Studholme, Hill and Hawkes 1999, Pattern Recogn 32:71), which depends little on how much the images
-//! overlap. Entropies are of 32 × 32 bins between the 0.5th and 99.5th percentile, into which each sample
-//! falls by linear shares, so that the measure changes smoothly.
+//! The images may differ in contrast (T1, b = 0): intensities are not compared, only how well each image predicts the
+//! other. The measure is the normalised mutual information (H(F) + H(M)) / H(F, M) of their joint histogram
+//! (Studholme, Hill and Hawkes 1999, Pattern Recogn 32:71), which depends little on the overlap of the images.
+//! Entropies are computed from 32 × 32 bins between the 0.5th and 99.5th percentile; each sample is distributed
+//! linearly over adjacent bins, so that the measure changes smoothly.
 //!
-//! Samples lie on a lattice in the fixed image, each shifted at random within its cell: samples on the
-//! moving image's own lattice would favour shifts by whole voxels. They are taken at three resolutions,
-//! of images that are averaged over blocks of voxels and smoothed. The coarsest begins from several
-//! places: as the images lie, and with their centres of mass together, each also turned about every
-//! axis. Each step is Powell's method of line searches (1964) over three shifts and three turns.
+//! Samples lie on a lattice in the fixed image, each shifted at random within its cell: samples on the moving image's
+//! own lattice would favour shifts by whole voxels. They are taken at three resolutions, from images averaged over
+//! blocks of voxels and smoothed. The search at the coarsest resolution begins at several positions: with the images
+//! as they are, and with their centres of mass together, each also rotated about every axis. Each search uses
+//! Powell's method of line searches (1964) over three translations and three rotations.
 //!
-//! Cost: some hundred evaluations of at most 60,000 samples at the finest level.
+//! Cost: a few hundred evaluations of at most 60,000 samples at the finest level.
 
 mod information;
 mod level;
@@ -30,26 +30,26 @@ use search::{Rigid, powell};
 
 #[derive(Clone, PartialEq, Debug)]
 pub struct Output {
-    /// Takes points of the moving image, in world mm, to where they belong.
+    /// Transform of the moving image's points, in world mm, to their aligned positions.
     pub moved: DAffine3,
-    /// Normalised mutual information, 1..=2, as they lay and as they lie now.
+    /// Normalised mutual information, 1..=2, before and after the alignment.
     pub before: f64,
     pub after: f64,
-    /// How far the middle of the fixed image was moved against where it began, mm; by what angle.
+    /// Displacement of the fixed image's centre relative to the initial transform, mm, and rotation angle.
     pub shifted_mm: f64,
     pub turned_rad: f64,
     pub evaluations: usize,
 }
 
-/// Distance of samples at each level, mm, coarsest first.
+/// Spacing of samples at each level, mm, coarsest first.
 const LEVELS_MM: [f64; 3] = [8.0, 4.0, 2.0];
-/// Turn of the first places about each axis.
+/// Rotation of the initial positions about each axis.
 const TURN_RAD: f64 = 0.26;
-/// How many of the first places are searched from, and how many of those go on.
+/// Number of initial positions searched, and number of those continued.
 const SEARCHED: usize = 6;
 const KEPT: usize = 2;
 
-/// The rigid move that takes `moving` to `fixed`; the first frame of each counts.
+/// The rigid transform from `moving` to `fixed`; uses the first frame of each.
 pub fn align(
     moving: &Volume,
     fixed: &Volume,
@@ -66,7 +66,7 @@ pub fn align(
             )));
         }
     }
-    // At each level both, averaged, and one of them before it is smoothed.
+    // The averages of both at each level, and one of them before smoothing.
     let voxels = moving.grid.voxel_count() + fixed.grid.voxel_count();
     memory::claim_for::<f32>("The alignment", voxels, 2)?;
     backend.install(|| run(moving, fixed, params, control))
@@ -97,7 +97,7 @@ fn run(
             }
         }
         let information = |rigid: &Rigid| joint.information(&(rigid.about(about) * params.from));
-        // Steps of one sample: that far at the edge of a head when turning.
+        // Steps of one sample spacing: rotations move the edge of a head by that much.
         let unit = Rigid::unit(spacing_mm);
         if first {
             before = information(&Rigid::default());
@@ -116,7 +116,7 @@ fn run(
         for place in &places {
             let searched = powell(*place, unit, &information, control)?;
             evaluations += searched.evaluations;
-            found.push((searched.value, searched.place));
+            found.push((searched.value, searched.transform));
             control.advance(1);
         }
         found.sort_by(|a, b| b.0.total_cmp(&a.0));
@@ -124,7 +124,7 @@ fn run(
         after = found.first().map_or(0.0, |f| f.0);
         places = found.into_iter().map(|(_, place)| place).collect();
         if number + 1 == LEVELS_MM.len() {
-            // At the level that is reported.
+            // Evaluated at the reported level.
             before = information(&Rigid::default());
         }
     }
@@ -140,8 +140,7 @@ fn run(
     })
 }
 
-/// As they lie and with their centres together, which are `apart` now, each turned about every axis or
-/// not.
+/// The images as they are, and with their centres, now `apart`, together, each rotated about every axis or not.
 fn first_places(apart: DVec3) -> Vec<Rigid> {
     let turns = [0.0, -TURN_RAD, TURN_RAD];
     let mut places = Vec::new();

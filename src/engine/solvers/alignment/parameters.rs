@@ -4,17 +4,17 @@ use crate::parameters::{DefaultText, Kind, Param, Parameters, Switch};
 use glam::DAffine3;
 use serde::{Deserialize, Serialize};
 
-/// How an alignment begins.
+/// The start of an alignment.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct Params {
-    /// Where the moving image begins: a move in world space, mm.
+    /// Initial transform of the moving image in world space, mm.
     pub from: DAffine3,
-    /// Begin from other places, too.
+    /// Also start from other positions.
     pub wide: bool,
 }
 
 impl Params {
-    /// From this place and others.
+    /// Begins with this transform and at other positions.
     pub fn defaults_from(from: DAffine3) -> Self {
         Self { from, wide: true }
     }
@@ -22,12 +22,12 @@ impl Params {
 
 impl Parameters for Params {
     const TABLE: &'static [Param<Self>] = &[Param {
-        help: "Begin only from where the images lie",
+        help: "Start only from the present position of the images",
         reason: "scanners place heads differently",
         default_text: DefaultText::Omitted,
         ..Param::new(
             "near",
-            "Begin from other places, too",
+            "Also start from other positions",
             Kind::Switch(Switch {
                 flag: false,
                 labels: None,

@@ -1,9 +1,9 @@
-//! The best of six numbers by line searches (Powell 1964, Comput J 7:155).
+//! Maximises a function of six numbers by line searches (Powell 1964, Comput J 7:155).
 
 use crate::compute::{Cancelled, Control};
 use glam::{DAffine3, DQuat, DVec3};
 
-/// A rigid move about some point.
+/// A rigid transform about a given centre.
 #[derive(Clone, Copy, PartialEq, Debug, Default)]
 pub struct Rigid {
     /// mm.
@@ -12,10 +12,10 @@ pub struct Rigid {
     pub turn: DVec3,
 }
 
-/// How far the edge of a head is from its middle, mm.
+/// Distance of the edge of a head from its centre, mm.
 const HEAD_MM: f64 = 70.0;
 const SIZE: usize = 6;
-type Place = [f64; SIZE];
+type Point = [f64; SIZE];
 
 impl Rigid {
     pub fn about(&self, centre: DVec3) -> DAffine3 {
@@ -23,7 +23,7 @@ impl Rigid {
         DAffine3::from_translation(centre + self.shift) * turn * DAffine3::from_translation(-centre)
     }
 
-    /// Shifts by so much, and the turn that moves the edge of a head as far.
+    /// A translation of `mm`, and a rotation that moves the edge of a head by as much.
     pub fn unit(mm: f64) -> Self {
         Self {
             shift: DVec3::splat(mm),
@@ -31,12 +31,12 @@ impl Rigid {
         }
     }
 
-    fn numbers(&self) -> Place {
+    fn numbers(&self) -> Point {
         let (s, t) = (self.shift, self.turn);
         [s.x, s.y, s.z, t.x, t.y, t.z]
     }
 
-    fn of([a, b, c, x, y, z]: Place) -> Self {
+    fn from_numbers([a, b, c, x, y, z]: Point) -> Self {
         Self {
             shift: DVec3::new(a, b, c),
             turn: DVec3::new(x, y, z),
@@ -45,34 +45,34 @@ impl Rigid {
 }
 
 pub struct Searched {
-    pub place: Rigid,
+    pub transform: Rigid,
     pub value: f64,
     pub evaluations: usize,
 }
 
-/// The place of the largest value near `from`, where `unit` is a step that shows.
+/// The position of the maximum near `from`; `unit` is a step with a noticeable effect.
 pub fn powell(
     from: Rigid,
     unit: Rigid,
     value: &impl Fn(&Rigid) -> f64,
     control: &Control,
 ) -> Result<Searched, Cancelled> {
-    /// Rounds of all directions.
+    /// Largest number of rounds over all directions.
     const ROUNDS: usize = 12;
-    /// Units that a round has to move for another to follow.
+    /// Another round follows if the last one moved by at least this many units.
     const SETTLED: f64 = 0.02;
     let scale = unit.numbers();
     let mut search = Search {
-        value: &|p: &Place| {
-            let scaled: Place = std::array::from_fn(|i| p[i] * scale[i]);
-            value(&Rigid::of(scaled))
+        value: &|p: &Point| {
+            let scaled: Point = std::array::from_fn(|i| p[i] * scale[i]);
+            value(&Rigid::from_numbers(scaled))
         },
         evaluations: 0,
     };
     let start = from.numbers();
-    let mut at: Place = std::array::from_fn(|i| start[i] / scale[i]);
+    let mut at: Point = std::array::from_fn(|i| start[i] / scale[i]);
     let mut best = search.at(&at);
-    let mut directions: [Place; SIZE] =
+    let mut directions: [Point; SIZE] =
         std::array::from_fn(|i| std::array::from_fn(|k| f64::from(u8::from(i == k))));
     for _ in 0..ROUNDS {
         let (before, first) = (at, best);
@@ -85,20 +85,20 @@ pub fn powell(
                 steepest = (i, best - gained);
             }
         }
-        let moved: Place = std::array::from_fn(|i| at[i] - before[i]);
+        let moved: Point = std::array::from_fn(|i| at[i] - before[i]);
         let length = moved.iter().map(|m| m * m).sum::<f64>().sqrt();
         if length < SETTLED {
             break;
         }
-        // The whole round's direction takes the place of the one that gained most, where going on in
-        // it still gains (Press et al., Numerical Recipes, section 10.7).
-        let beyond: Place = std::array::from_fn(|i| 2.0 * at[i] - before[i]);
+        // The direction of the whole round replaces the one with the largest gain, if continuing in it still gains
+        // (Press et al., Numerical Recipes, section 10.7).
+        let beyond: Point = std::array::from_fn(|i| 2.0 * at[i] - before[i]);
         let further = search.at(&beyond);
         if further > first {
             let bend =
                 2.0 * (first - 2.0 * best + further).abs() * (best - first - steepest.1).powi(2);
             if bend < steepest.1 * (further - first).powi(2) {
-                let along: Place = moved.map(|m| m / length);
+                let along: Point = moved.map(|m| m / length);
                 (at, best) = search.line(at, best, &along);
                 directions[steepest.0] = directions[SIZE - 1];
                 directions[SIZE - 1] = along;
@@ -106,34 +106,34 @@ pub fn powell(
         }
     }
     Ok(Searched {
-        place: Rigid::of(std::array::from_fn(|i| at[i] * scale[i])),
+        transform: Rigid::from_numbers(std::array::from_fn(|i| at[i] * scale[i])),
         value: best,
         evaluations: search.evaluations,
     })
 }
 
 struct Search<'a> {
-    value: &'a dyn Fn(&Place) -> f64,
+    value: &'a dyn Fn(&Point) -> f64,
     evaluations: usize,
 }
 
 impl Search<'_> {
-    fn at(&mut self, place: &Place) -> f64 {
+    fn at(&mut self, point: &Point) -> f64 {
         self.evaluations += 1;
-        (self.value)(place)
+        (self.value)(point)
     }
 
-    /// The best place on a line: three places around it, then parabolas through the best three.
-    fn line(&mut self, from: Place, value: f64, along: &Place) -> (Place, f64) {
+    /// The maximum along a line: brackets it with three points, then fits parabolas through the best three.
+    fn line(&mut self, from: Point, value: f64, along: &Point) -> (Point, f64) {
         const STEP: f64 = 0.5;
         const DOUBLINGS: usize = 5;
         const PARABOLAS: usize = 4;
-        /// Units within which a line is not looked at more closely.
+        /// A line is not searched below this resolution, units.
         const CLOSE: f64 = 0.01;
-        let place = |t: f64| -> Place { std::array::from_fn(|i| from[i] + t * along[i]) };
+        let point = |t: f64| -> Point { std::array::from_fn(|i| from[i] + t * along[i]) };
         let mut points = vec![(0.0, value)];
         for t in [-STEP, STEP] {
-            let v = self.at(&place(t));
+            let v = self.at(&point(t));
             points.push((t, v));
         }
         let best = |points: &[(f64, f64)]| {
@@ -143,12 +143,12 @@ impl Search<'_> {
         for _ in 0..DOUBLINGS {
             let (t, _) = best(&points);
             let outer = points.iter().map(|p| p.0.abs()).fold(0.0, f64::max);
-            // Bracketed: a worse place lies on either side.
+            // Bracketed: a lower value lies on either side.
             if points.iter().any(|p| p.0 < t) && points.iter().any(|p| p.0 > t) {
                 break;
             }
             let next = t.signum() * 2.0 * outer;
-            let v = self.at(&place(next));
+            let v = self.at(&point(next));
             points.push((next, v));
         }
         for _ in 0..PARABOLAS {
@@ -168,7 +168,7 @@ impl Search<'_> {
             let (num, den) = ((t - a) * p - (t - b) * q, p - q);
             let vertex = t - 0.5 * num / den;
             let inside = vertex > a && vertex < b && (vertex - t).abs() > 1e-3 * (b - a);
-            // Else into the larger part.
+            // Otherwise in the larger part.
             let next = if inside {
                 vertex
             } else if b - t > t - a {
@@ -179,10 +179,10 @@ impl Search<'_> {
             if b - a < CLOSE || (next - t).abs() < 0.5 * CLOSE {
                 break;
             }
-            let value = self.at(&place(next));
+            let value = self.at(&point(next));
             points.push((next, value));
         }
         let (t, v) = best(&points);
-        (place(t), v)
+        (point(t), v)
     }
 }

@@ -1,15 +1,15 @@
-//! COMMIT on a graphics card: the operator in spherical harmonics (kernels/commit.cu), and the whole solver.
+//! COMMIT on graphics cards: the operator in spherical harmonics (kernels/commit.cu), and the whole solver.
 //!
-//! Forward, each voxel's segments become 91 sums for each of up to four columns, those the voxel's numbers for each
-//! shell, and those its samples. Backward the same in reverse; streamlines are added to by atomics, so that one
-//! order of the records, by voxel, does for both. A second copy of them by streamline, with each segment's share
-//! stored and summed in order, would take twice the memory; its time was not measured.
-//! What is left to the host are a few numbers an iteration, after which it chooses the next.
+//! Forward, the segments of each voxel become 91 sums for each of up to four columns, the sums become the voxel's
+//! numbers for each shell, and these become its samples. Backward, the order is reversed; atomics add to streamlines,
+//! so that one order of the records, by voxel, serves both directions. A second copy of the records by streamline,
+//! with the share of each segment stored and summed in order, would take twice the memory; its time was not measured.
+//! The host reads a few numbers per iteration and chooses the next step.
 //!
-//! Several cards have a slab of the voxels each, of nearly the same work, with their rows and their own columns; the
-//! streamlines' columns are on all of them. A x is each card's alone. What Aᵀ y gives to streamlines is added up
-//! over the cards ([`adder`]), after which all have the same bits and take the same step; sums over the columns are
-//! added up by the host, in which the first card alone counts the streamlines.
+//! Each of several cards holds one slab of the voxels, all of nearly equal work, with the slab's rows and voxel
+//! columns; every card holds the streamlines' columns. Each card computes its part of A x alone. The contributions of
+//! Aᵀ y to streamlines are added over the cards ([`all_reduce`]), after which all cards have the same bits and take the
+//! same step; the host adds sums over the columns, in which only the first card counts the streamlines.
 
 // Kernel launches.
 #![allow(unsafe_code)]
@@ -35,31 +35,31 @@ use crate::solvers::Error;
 use all_reduce::Adder;
 use buffers::{Buffers, Finish};
 use cudarc::driver::{CudaSlice, LaunchConfig};
-use part::{Made, Part};
+use part::{Part, SlabInput};
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 const KERNELS: KernelFile = kernels::COMMIT;
 const WHAT: &str = "fitting weights";
-/// The whole job, and what would take less memory.
+/// The computation and a way to save memory, for errors.
 const JOB: &str = "fitting weights to that many streamlines";
 const LESS: &str = "take every second streamline, or a mask";
-/// Numbers of a shell and voxel, and sums of a column and voxel, as in kernels.
+/// Numbers per shell and voxel, and sums per column and voxel, as in the kernels.
 const ROW: usize = 92;
 const PAD: usize = 96;
-/// Most segments of a warp.
+/// Largest number of segments per warp.
 const PART: u64 = 2048;
-/// Columns of a streamline that are worked on at once, at most.
+/// Largest number of columns of a streamline that are processed at once.
 const FOURS: usize = 4;
-/// Voxels of a block between sums and samples.
+/// Voxels per block between sums and samples.
 const TILE: u32 = 32;
-/// Threads of a block, and warps where each has a voxel.
+/// Threads per block, and warps per block where each warp has a voxel.
 const THREADS: u32 = 256;
 const WARPS: u32 = 4;
-/// Blocks of a kernel that strides over its numbers, of each multiprocessor.
+/// Blocks per multiprocessor of a kernel with a grid-stride loop.
 const EACH: u32 = 8;
 
-/// One thread for each, in blocks of this many.
+/// One thread per item, in blocks of `threads`.
 fn blocks(count: u64, threads: u32) -> LaunchConfig {
     LaunchConfig {
         grid_dim: (count.div_ceil(u64::from(threads)).max(1) as u32, 1, 1),
@@ -71,17 +71,17 @@ fn blocks(count: u64, threads: u32) -> LaunchConfig {
 /// The operator on graphics cards.
 pub struct MultiDeviceOperator {
     pub shape: Shape,
-    /// Columns of a streamline that are worked on.
+    /// Columns of a streamline after mixing.
     pub rank: usize,
-    /// Where samples are among those of a voxel, which are filled up.
+    /// Position of each sample among the padded samples of a voxel.
     places: Vec<u32>,
     parts: Vec<Part>,
-    held: Mutex<Held>,
+    workspace: Mutex<Workspace>,
 }
 
-/// What one at a time works with.
-struct Held {
-    /// Of each part.
+/// Buffers and all-reduce, used by one call at a time.
+struct Workspace {
+    /// One per part.
     buffers: Vec<Buffers>,
     adder: Adder,
 }
@@ -94,8 +94,8 @@ impl fmt::Debug for MultiDeviceOperator {
 }
 
 impl MultiDeviceOperator {
-    /// `mixed`: fewer columns that do for all of the streamlines', and the responses that are left. `places`: the
-    /// card of each slab; `None`: as many cards as are worth it.
+    /// `mixed`: a mixing to fewer columns that span those of all streamlines, and the responses that remain.
+    /// `places`: the card of each slab; `None`: as many cards as pay off.
     pub fn new(
         dictionary: &Dictionary,
         responses: &Responses,
@@ -122,7 +122,7 @@ impl MultiDeviceOperator {
         };
         let slabs = dictionary.slabs(places.len(), Load::voxel(load.samples));
         places.truncate(slabs.len());
-        let made = Made {
+        let made = SlabInput {
             dictionary,
             responses: used,
             mixing,
@@ -147,12 +147,11 @@ impl MultiDeviceOperator {
             rank,
             places: at,
             parts,
-            held: Mutex::new(Held { buffers, adder }),
+            workspace: Mutex::new(Workspace { buffers, adder }),
         })
     }
 
-    /// Bytes that so much would take on each card, the vectors of a fit among them; with fewer columns that do for
-    /// all of a streamline's it is less.
+    /// Bytes per card, including the vectors of a fit; fewer if mixing reduces the columns of a streamline.
     pub fn needs(segments: u64, shape: Shape, shells: usize, devices: &[Device]) -> u64 {
         let load = Load {
             segments: segments as f64,
@@ -168,33 +167,35 @@ impl MultiDeviceOperator {
         buffers::bytes(segments.div_ceil(cards as u64), slab, shape.atoms, shells)
     }
 
-    fn held(&self) -> MutexGuard<'_, Held> {
-        self.held.lock().unwrap_or_else(PoisonError::into_inner)
+    fn lock_workspace(&self) -> MutexGuard<'_, Workspace> {
+        self.workspace
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// How many have a slab.
+    /// Number of cards that have a slab.
     pub fn cards(&self) -> usize {
         self.parts.len()
     }
 
-    /// How they add up, in words; `None` where there is one.
+    /// How the cards add up, as text; `None` for a single card.
     pub fn adds_up(&self) -> Option<&'static str> {
-        self.held().adder.reason()
+        self.lock_workspace().adder.reason()
     }
 
-    /// Bytes on all cards, with the vectors of a fit.
+    /// Bytes on all cards, including the vectors of a fit.
     pub fn bytes(&self) -> u64 {
-        self.held().buffers.iter().map(|b| b.bytes).sum()
+        self.lock_workspace().buffers.iter().map(|b| b.bytes).sum()
     }
 
-    /// Where sample s of a voxel is among the rows.
+    /// The row of sample s of a voxel.
     pub fn row(&self, voxel: usize, sample: usize) -> usize {
         voxel * self.shape.samples + self.places[sample] as usize
     }
 
-    /// A x of each part, of which becomes what `finish` says.
+    /// A x on each part, passed on to `finish`.
     fn forward(&self, each: impl Iterator<Item = (u64, Finish)>) -> Result<(), cuda::Error> {
-        let stored = &mut *self.held();
+        let stored = &mut *self.lock_workspace();
         let parts = self.parts.iter().zip(&mut stored.buffers);
         for ((part, buffers), (x, finish)) in parts.zip(each) {
             part.forward(buffers, x, finish)?;
@@ -202,14 +203,14 @@ impl MultiDeviceOperator {
         Ok(())
     }
 
-    /// Aᵀ (now + β (now − before)), added up but not parted; what each part does with it next.
+    /// Aᵀ (now + β (now − before)), summed but still in mixed columns; `then` runs on each part afterwards.
     fn gather(
         &self,
         r: impl Iterator<Item = [u64; 2]>,
         beta: f32,
         mut then: impl FnMut(usize, &Part, &Buffers) -> Result<(), cuda::Error>,
     ) -> Result<(), cuda::Error> {
-        let Held { buffers, adder } = &mut *self.held();
+        let Workspace { buffers, adder } = &mut *self.lock_workspace();
         for ((part, buffers), r) in self.parts.iter().zip(&mut *buffers).zip(r) {
             part.gather(buffers, r, beta)?;
         }
@@ -218,7 +219,7 @@ impl MultiDeviceOperator {
         each.try_for_each(|(i, (part, buffers))| then(i, part, buffers))
     }
 
-    /// The same into g.
+    /// The same, written to g.
     fn backward(
         &self,
         r: impl Iterator<Item = [u64; 2]>,
@@ -229,14 +230,14 @@ impl MultiDeviceOperator {
     }
 }
 
-/// What a part has of vectors in memory, on its card.
-struct Sent {
+/// A part's share of host vectors, uploaded to its card.
+struct UploadedVectors {
     x: CudaSlice<f32>,
     y: CudaSlice<f32>,
 }
 
-impl Sent {
-    /// Of one vector, and nothing in the other.
+impl UploadedVectors {
+    /// Uploads one of the vectors; the other is empty.
     fn new(part: &Part, x: Option<&[f32]>, y: Option<&[f32]>) -> Result<Self, cuda::Error> {
         let device = part.device();
         Ok(Self {
@@ -252,14 +253,22 @@ impl Sent {
     }
 }
 
-/// With vectors in memory.
+/// Operations on host vectors.
 impl MultiDeviceOperator {
-    fn sent(&self, x: Option<&[f32]>, y: Option<&[f32]>) -> Result<Vec<Sent>, cuda::Error> {
+    fn sent(
+        &self,
+        x: Option<&[f32]>,
+        y: Option<&[f32]>,
+    ) -> Result<Vec<UploadedVectors>, cuda::Error> {
         let each = self.parts.iter();
-        each.map(|part| Sent::new(part, x, y)).collect()
+        each.map(|part| UploadedVectors::new(part, x, y)).collect()
     }
 
-    fn product(&self, sent: &[Sent], out: &[Sent]) -> Result<(), cuda::Error> {
+    fn product(
+        &self,
+        sent: &[UploadedVectors],
+        out: &[UploadedVectors],
+    ) -> Result<(), cuda::Error> {
         let each = self.parts.iter().zip(sent.iter().zip(out));
         self.forward(each.map(|(part, (from, to))| {
             let device = part.device();
@@ -268,7 +277,11 @@ impl MultiDeviceOperator {
         }))
     }
 
-    fn transposed(&self, sent: &[Sent], out: &[Sent]) -> Result<(), cuda::Error> {
+    fn transposed(
+        &self,
+        sent: &[UploadedVectors],
+        out: &[UploadedVectors],
+    ) -> Result<(), cuda::Error> {
         let at = |i: usize, v: &CudaSlice<f32>| self.parts[i].device().address(v);
         let g: Vec<u64> = out.iter().enumerate().map(|(i, v)| at(i, &v.x)).collect();
         let r = sent.iter().enumerate().map(|(i, v)| [at(i, &v.y); 2]);
@@ -292,7 +305,7 @@ impl MultiDeviceOperator {
         Ok(self.columns_into(sent.iter().map(|s| &s.x), x)?)
     }
 
-    /// All columns, the streamlines' from the first card.
+    /// All columns; the streamlines' columns come from the first card.
     fn columns_into<'a>(
         &self,
         each: impl Iterator<Item = &'a CudaSlice<f32>>,
@@ -309,7 +322,7 @@ impl MultiDeviceOperator {
         Ok(())
     }
 
-    /// Milliseconds of A x and Aᵀ y on the cards, of this many times each, after one that is not counted.
+    /// Milliseconds of A x and Aᵀ y on the cards, `times` times each, after one warm-up run.
     pub fn times_ms(&self, x: &[f32], y: &[f32], times: usize) -> Result<[Vec<f32>; 2], Error> {
         let sent = self.sent(Some(x), Some(y))?;
         let out = self.sent(None, None)?;
@@ -325,7 +338,7 @@ impl MultiDeviceOperator {
         Ok(made)
     }
 
-    /// On the card that takes longest.
+    /// Time on the slowest card.
     fn elapsed_ms(
         &self,
         work: impl FnOnce() -> Result<(), cuda::Error>,

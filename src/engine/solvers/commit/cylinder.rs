@@ -7,24 +7,24 @@
 //!
 //! with R α_n the zeros of J₁′, and −b D cos²θ along the axis; (γ G δ)² (Δ − δ/3) = b.
 
-use crate::data::words::number;
+use crate::data::text::number;
 use std::f64::consts::PI;
 use std::sync::OnceLock;
 
-/// When the two pulses are.
+/// Timing of the two gradient pulses.
 #[derive(Clone, Copy, PartialEq, Debug, serde::Serialize, serde::Deserialize)]
 pub struct Timing {
     /// δ, the length of a pulse, ms.
     pub pulse_ms: f64,
-    /// Δ, from the begin of one to the begin of the other, ms.
+    /// Δ, from the start of one pulse to the start of the other, ms.
     pub between_ms: f64,
 }
 
-/// Bounds of both times, ms: no gradient is shorter, and no spin remembers for longer.
+/// Permitted range of both times, ms: no gradient pulse is shorter, and no spin keeps its phase longer.
 const TIMES_MS: (f64, f64) = (0.01, 1e5);
 
 impl Timing {
-    /// The sentence for times that no scanner has.
+    /// The error, as a sentence, for times outside the range of scanners.
     pub fn check(&self) -> Result<(), String> {
         let (least, most) = TIMES_MS;
         if self.pulse_ms >= least && self.between_ms >= self.pulse_ms && self.between_ms <= most {
@@ -39,7 +39,7 @@ impl Timing {
     }
 }
 
-/// Gamma-distributed radii, as many cylinders of each (Alexander et al. 2010, NeuroImage 52:1374).
+/// Gamma-distributed radii, weighted by number of cylinders (Alexander et al. 2010, NeuroImage 52:1374).
 #[derive(Clone, Copy, PartialEq, Debug, serde::Serialize, serde::Deserialize)]
 pub struct Gamma {
     pub shape: f64,
@@ -47,17 +47,17 @@ pub struct Gamma {
 }
 
 impl Gamma {
-    /// The mean of a function of the radius over the water in such cylinders: by r² times the density.
+    /// The mean of a function of the radius over the water in such cylinders, hence weighted by r² times the density.
     pub fn mean(&self, value: impl Fn(f64) -> f64) -> f64 {
         const POINTS: usize = 256;
-        // Shape + 2 with the r² of the water; far into the tail.
+        // The r² of the water adds 2 to the shape; the range reaches far into the tail.
         let k = self.shape + 2.0;
         let (middle, width) = (k * self.scale_um, k.sqrt() * self.scale_um);
         let (low, high) = ((middle - 9.0 * width).max(0.0), middle + 12.0 * width);
         let (mut sum, mut norm) = (0.0, 0.0);
         for i in 0..POINTS {
             let r = low + (high - low) * (i as f64 + 0.5) / POINTS as f64;
-            // Relative to the largest value: no overflow.
+            // Relative to the largest value, to avoid overflow.
             let weight = ((k - 1.0) * (r / middle).ln() - (r - middle) / self.scale_um).exp();
             sum += weight * value(r);
             norm += weight;
@@ -66,7 +66,7 @@ impl Gamma {
     }
 }
 
-/// −ln E at right angles to the axis, without unit.
+/// −ln E perpendicular to the axis, dimensionless.
 pub fn across(b_s_per_mm2: f64, timing: Timing, d_mm2_per_s: f64, radius_um: f64) -> f64 {
     let (small, big) = (timing.pulse_ms * 1e-3, timing.between_ms * 1e-3);
     let radius = radius_um * 1e-3;
@@ -77,7 +77,7 @@ pub fn across(b_s_per_mm2: f64, timing: Timing, d_mm2_per_s: f64, radius_um: f64
     let term = |root: &f64| {
         let alpha = root / radius;
         let rate = d_mm2_per_s * alpha * alpha;
-        // e^−x with the constant and linear parts taken out, which cancel for slow rates.
+        // e^−x without its constant and linear parts, which cancel for slow rates.
         let rest = |t: f64| (-rate * t).exp_m1() + rate * t;
         let top = 2.0 * rest(small) + 2.0 * rest(big) - rest(big - small) - rest(big + small);
         top / (rate * rate * alpha * alpha * (root * root - 1.0))
@@ -103,8 +103,8 @@ pub fn roots() -> &'static [f64] {
     })
 }
 
-/// J_n by its integral, (1/π) ∫ cos(nτ − x sin τ) over a half turn: the trapezoid rule is exact to rounding
-/// for a periodic integrand once its points outnumber x.
+/// J_n by its integral, (1/π) ∫ cos(nτ − x sin τ) over half a turn: the trapezoid rule is exact to rounding for a
+/// periodic integrand once it has more points than x.
 fn bessel(n: usize, x: f64) -> f64 {
     const POINTS: usize = 512;
     let value = |i: usize| {

@@ -1,25 +1,25 @@
-//! Axes without a sign as 16 bits.
+//! Unsigned axes coded in 16 bits.
 //!
-//! The half sphere z ≥ 0 unfolds to a square: v / |v|₁ = (x, y, ·) lies in a diamond, which (x + y, x − y)
-//! turns upright (Cigolla et al. 2014, J Comput Graph Tech 3:1). 256 × 256 cells of it: their middles lie
-//! 0.24° from the axes they stand for in the mean, at most 0.6°.
+//! The half sphere z ≥ 0 unfolds to a square: v / |v|₁ = (x, y, ·) lies in a diamond, which (x + y, x − y) turns
+//! upright (Cigolla et al. 2014, J Comput Graph Tech 3:1). Its 256 × 256 cells have centres that lie 0.24° on
+//! average, and at most 0.6°, from the axes they represent.
 
 use glam::{DVec3, Vec3};
 
 /// Cells along a side of the square of codes.
 pub const SIDE: u16 = 256;
 
-/// The cell of an axis among `side` × `side`; any sign and length but 0.
+/// The cell of an axis among `side` × `side`; the axis may have either sign and any length except 0.
 pub fn cell(axis: DVec3, side: u16) -> u16 {
     let v = if axis.z < 0.0 { -axis } else { axis };
     let p = v / (v.x.abs() + v.y.abs() + v.z.abs());
     let n = f64::from(side);
     let at = |t: f64| (((t + 1.0) * 0.5 * n) as u16).min(side - 1);
-    // 256² − 1 fits.
+    // 256² − 1 fits 16 bits.
     (u32::from(at(p.x + p.y)) + u32::from(side) * u32::from(at(p.x - p.y))) as u16
 }
 
-/// The middle of a cell, a unit vector.
+/// The centre of a cell, a unit vector.
 pub fn middle(cell: u16, side: u16) -> DVec3 {
     let n = f64::from(side);
     let at = |i: u16| (2.0 * f64::from(i) + 1.0) / n - 1.0;

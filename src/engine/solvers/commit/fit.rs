@@ -1,4 +1,4 @@
-//! Weights of what was prepared.
+//! Fits the weights of a prepared problem.
 
 use super::maps::Maps;
 use super::parameters::Params;
@@ -12,26 +12,26 @@ use std::sync::Arc;
 
 #[derive(Clone, Debug)]
 pub struct Fit {
-    /// Of each streamline in the order of the tractogram, all its columns together: share of the signal at
-    /// b = 0 a mm of its length. 0 where it runs through no voxel in use.
+    /// Weight of each streamline in the order of the tractogram, summed over its columns: share of the signal at b =
+    /// 0 per mm of its length. 0 where it crosses no used voxel.
     pub weights: Arc<[f32]>,
-    /// Column by column, where there are several.
+    /// The weights of each column, if there are several.
     pub columns: Vec<Arc<[f32]>>,
     /// Sums of the weights times the lengths (mm) over named groups of streamlines.
     pub bundles: BTreeMap<String, f64>,
     pub maps: Maps,
     pub objective: f64,
-    /// Of the root of the mean square over all samples.
+    /// Relative to the root of the mean square over all samples.
     pub rmse: f64,
     pub iterations: u32,
     pub kkt: f64,
     pub ended: Ended,
-    /// All unknowns, for a warm start on the same operator.
+    /// All unknowns, for a warm start with the same operator.
     pub x: Arc<[f32]>,
 }
 
 impl Prepared {
-    /// λ of shares of the smallest that leave no streamline.
+    /// λ as shares of the smallest values that leave no streamline.
     pub fn penalty(
         &self,
         params: &Params,
@@ -72,9 +72,9 @@ impl Prepared {
         })
     }
 
-    /// Fits, from weights that are known or from zero, and without some streamlines if wanted. Cancelled,
-    /// it gives the last weights, unless there are none.
-    // One argument each for what, how, whence and for how long.
+    /// Fits from known weights or from zero, optionally without some streamlines. When cancelled it returns the last
+    /// weights, if there are any.
+    // One argument each for the problem, the method, the start and the duration.
     #[allow(clippy::too_many_arguments)]
     pub fn fit(
         &self,
@@ -103,9 +103,8 @@ impl Prepared {
         })
     }
 
-    /// Unknowns that have these weights of streamlines, shared out evenly over the columns of each, and nothing in
-    /// the voxels.
-    pub fn unknowns(&self, weights: &[f32]) -> Vec<f32> {
+    /// Unknowns that give streamlines these weights, divided evenly over the columns of each, with 0 in the voxels.
+    pub fn unknowns_from_weights(&self, weights: &[f32]) -> Vec<f32> {
         let (atoms, scale) = (self.operator.shape().atoms, &self.responses.scale[0]);
         let mut x = vec![0.0; self.operator.columns()];
         for (own, weight) in x.chunks_exact_mut(atoms).zip(weights) {

@@ -1,9 +1,9 @@
-//! Real even spherical harmonics up to degree 12, and what an axially symmetric response is in them.
+//! Real even spherical harmonics up to degree 12, and the zonal coefficients of an axially symmetric response.
 //!
-//! Y_lm = Q_lm(z) Re or Im (x + iy)^m, Q_lm the normalised associated Legendre function over sin^m. Only even
-//! degrees are needed, so the recurrence goes in steps of two: from z Q_l = α_l+1 Q_l+1 + α_l Q_l−1 with
-//! α_l² = (l² − m²) / (4 l² − 1) follows Q_l+2 = ((z² − α_l+1² − α_l²) Q_l − α_l α_l−1 Q_l−2) / (α_l+1 α_l+2).
-//! Order of the 91: by m, then by l, cosine before sine.
+//! Y_lm = Q_lm(z) Re or Im (x + iy)^m, with Q_lm the normalised associated Legendre function over sin^m. Only even
+//! degrees are needed, so the recurrence advances by two degrees: from z Q_l = α_l+1 Q_l+1 + α_l Q_l−1 with α_l² =
+//! (l² − m²) / (4 l² − 1) follows Q_l+2 = ((z² − α_l+1² − α_l²) Q_l − α_l α_l−1 Q_l−2) / (α_l+1 α_l+2). The 91
+//! functions are ordered by m, then by l, cosine before sine.
 
 use std::f64::consts::{PI, SQRT_2};
 use std::sync::OnceLock;
@@ -12,26 +12,26 @@ use std::sync::OnceLock;
 pub const LMAX: usize = 12;
 /// Even degrees.
 pub const DEGREES: usize = LMAX / 2 + 1;
-/// Functions of even degree.
+/// Number of functions of even degree.
 pub const COUNT: usize = (LMAX + 1) * (LMAX + 2) / 2;
-/// Pairs of m and even l.
+/// Number of pairs of m and even l.
 pub const PAIRS: usize = 49;
 
-/// One Q_lm from those of two and four degrees less.
+/// The recurrence that gives one Q_lm from those two and four degrees lower.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Pair {
     pub m: usize,
     /// l / 2.
     pub half: usize,
-    /// Q_l = (by_square z² + constant) Q_l−2 + before Q_l−4; where it is the first of its m, `constant`
-    /// alone, times z if m is odd.
+    /// Q_l = (by_square z² + constant) Q_l−2 + before Q_l−4; for the first pair of each m, `constant` alone, times z
+    /// if m is odd.
     pub by_square: f32,
     pub constant: f32,
     pub before: f32,
     pub first: bool,
 }
 
-/// All pairs, by m and then by l.
+/// All pairs, by m, then by l.
 pub fn pairs() -> &'static [Pair; PAIRS] {
     static ALL: OnceLock<[Pair; PAIRS]> = OnceLock::new();
     ALL.get_or_init(|| {
@@ -76,7 +76,7 @@ pub fn pairs() -> &'static [Pair; PAIRS] {
     })
 }
 
-/// Q_mm, with √2 for the real functions of m > 0.
+/// Q_mm, including the factor √2 of the real functions with m > 0.
 fn sectoral(m: usize) -> f64 {
     let mut square = 1.0 / (4.0 * PI);
     for i in 1..=m {
@@ -85,7 +85,7 @@ fn sectoral(m: usize) -> f64 {
     square.sqrt() * if m > 0 { SQRT_2 } else { 1.0 }
 }
 
-/// l of each function, in their order.
+/// The degree l of each function, in their order.
 pub fn degrees() -> [usize; COUNT] {
     let mut out = [0; COUNT];
     let mut next = 0;
@@ -98,8 +98,7 @@ pub fn degrees() -> [usize; COUNT] {
     out
 }
 
-/// All functions at a unit vector, in double precision and by the plain recurrence in l, apart from the
-/// code of the kernels.
+/// All functions at a unit vector, in double precision and by the plain recurrence in l, independent of the kernels.
 pub fn all(direction: glam::DVec3) -> [f64; COUNT] {
     let [x, y, z] = direction.to_array();
     let mut out = [0.0; COUNT];
@@ -143,8 +142,8 @@ pub fn legendre(t: f64) -> [f64; DEGREES] {
     out
 }
 
-/// Nodes and weights of the Gauss-Legendre rule on −1..1, the positive half of them: enough for even
-/// integrands of degree 127.
+/// Nodes and weights of the Gauss-Legendre rule on −1..1, positive half only: sufficient for even integrands of
+/// degree 127.
 fn gauss() -> &'static [(f64, f64)] {
     const N: usize = 64;
     static RULE: OnceLock<Vec<(f64, f64)>> = OnceLock::new();
@@ -153,7 +152,7 @@ fn gauss() -> &'static [(f64, f64)] {
         let root = |i: usize| {
             let mut t = (PI * (i as f64 + 0.75) / (n + 0.5)).cos();
             let mut slope = 1.0;
-            // Newton; five steps reach rounding.
+            // Newton's method; five steps reach rounding precision.
             for _ in 0..8 {
                 let (mut before, mut p) = (1.0, t);
                 for l in 2..=N {
@@ -175,14 +174,14 @@ pub fn zonal(response: impl Fn(f64) -> f64) -> [f64; DEGREES] {
     for &(t, weight) in gauss() {
         let value = response(t);
         for (sum, p) in out.iter_mut().zip(legendre(t)) {
-            // Both halves.
+            // Both halves of the rule.
             *sum += 2.0 * 2.0 * PI * weight * value * p;
         }
     }
     out
 }
 
-/// The response of such numbers at a cosine: Σ_l (2l + 1) / 4π r_l P_l.
+/// The response with these coefficients at a cosine: Σ_l (2l + 1) / 4π r_l P_l.
 pub fn at_cosine(zonal: &[f64; DEGREES], t: f64) -> f64 {
     let terms = zonal.iter().zip(legendre(t)).enumerate();
     terms
@@ -190,10 +189,10 @@ pub fn at_cosine(zonal: &[f64; DEGREES], t: f64) -> f64 {
         .sum()
 }
 
-/// Zonal harmonics as a polynomial: factors of 1, t², … t¹².
+/// Zonal harmonics as a polynomial: coefficients of 1, t², … t¹².
 pub fn even_powers(zonal: &[f64; DEGREES]) -> [f64; DEGREES] {
     let mut out = [0.0; DEGREES];
-    // P_l by powers of t, and that of one degree less.
+    // Coefficients of P_l and of P_l−1 in powers of t.
     let (mut below, mut p) = ([0.0; LMAX + 2], [0.0; LMAX + 2]);
     p[0] = 1.0;
     for l in 0..=LMAX {

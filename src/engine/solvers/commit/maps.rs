@@ -1,20 +1,20 @@
-//! What a fit says of each voxel.
+//! Maps of a fit, one value per voxel.
 
 use super::prepare::Prepared;
 use super::solver::Solution;
 use crate::data::{Grid, Volume};
 use std::sync::Arc;
 
-/// On the scan's grid, 0 where nothing was fitted.
+/// Maps on the scan's grid, 0 where nothing was fitted.
 #[derive(Clone, Debug)]
 pub struct Maps {
-    /// Shares of the three compartments in what was fitted; they sum to 1.
+    /// Shares of the three compartments in the fitted signal; they sum to 1.
     pub intra: Volume,
     pub extra: Volume,
     pub free: Volume,
-    /// Root mean square of what is not explained, in units of the signal that was fitted.
+    /// Root mean square of the residual, in units of the fitted signal.
     pub rmse: Volume,
-    /// The sum of squares over all voxels.
+    /// The sum of squared residuals over all voxels.
     pub squares: f64,
 }
 

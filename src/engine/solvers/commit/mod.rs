@@ -1,37 +1,36 @@
-//! Which streamlines explain the measured diffusion signal, and by how much (COMMIT: Daducci et al. 2015,
+//! Fits one weight per streamline to the measured diffusion signal (COMMIT: Daducci et al. 2015,
 //! IEEE Trans Med Imaging 34:246; on a graphics card: Hernandez-Fernandez 2018).
 //!
-//! *Model.* The signal of voxel v in volume s is a sum of what its streamlines, the water around them and
-//! free water would give:
+//! *Model.* The signal of voxel v in volume s is the sum of the contributions of its streamlines, of the water around
+//! them and of free water:
 //!
 //! y_v\[s\] = Σ_q ℓ_q Σ_j L_j(o_q)\[s\] x_f(q),j + Σ_e Σ_j E_j(o_e)\[s\] x_e,j + Σ_j I_j\[s\] x_v,j
 //!
 //! over the segments q of streamlines in v (length ℓ in mm, direction o, streamline f) and its peaks e.
 //! Weights x ≥ 0 minimise ½ |A x − y|² + λ |x_f|₁ + Σ_g λ_g |x_g|₂ (COMMIT2: Schiavi et al. 2020, Sci Adv
-//! 6:eaba8245). Of many near-duplicates a single weight is arbitrary; sums over bundles are not.
+//! 6:eaba8245). Among near-duplicates the weight of a single streamline is arbitrary; sums over bundles are not.
 //!
-//! *The operator is exactly of low rank* ([`operator`]). A response turns with the fibre and has no
-//! direction but its axis: in even spherical harmonics up to degree 12, R(o·g) = Σ_l r_l Σ_m Y_lm(o) Y_lm(g)
-//! (addition theorem), so a shell needs the 91 numbers c_lm = Σ_q ℓ_q Y_lm(o_q) Σ_j r_j,l x_j and one small
-//! matrix product. That is the operator itself and no approximation of it beyond degree 12 ([`harmonics`]);
-//! a look-up table of responses ([`operator::dense`]) does the same work where voxels hold few segments.
+//! *The operator is exactly of low rank* ([`operator`]). A response rotates with the fibre and is symmetric about its
+//! axis: in even spherical harmonics up to degree 12, R(o·g) = Σ_l r_l Σ_m Y_lm(o) Y_lm(g) (addition theorem), so a
+//! shell needs the 91 numbers c_lm = Σ_q ℓ_q Y_lm(o_q) Σ_j r_j,l x_j and one small matrix product. Apart from the cut
+//! at degree 12 this is the operator itself, not an approximation ([`harmonics`]); a look-up table of responses
+//! ([`operator::dense`]) does the same work where voxels hold few segments.
 //!
-//! *Layout* ([`dictionary`]). Records of 8 bytes, voxel by voxel (`offsets`), within a voxel in the order of
-//! the streamlines: `fibre: u32`, `direction: u16` (a point of the half sphere, 256 × 256 on the unfolded
-//! octahedron, [`directions`]), `length: u16` (units of [`dictionary::Dictionary::unit_mm`]). Peaks: `u16` directions,
-//! the same number of places in every voxel ([`dictionary::Dictionary::peaks`]). Unknowns, as single precision: first
-//! `x[fibre · atoms + atom]`, then for each voxel in the operator's order the same number of places, peak
-//! by peak and then free water ([`operator::Shape`]). Samples of a voxel: the b = 0 ones, then shell by
-//! shell ([`samples::Samples`]).
+//! *Layout* ([`dictionary`]). Records of 8 bytes, voxel by voxel (`offsets`), within a voxel in the order of the
+//! streamlines: `fibre: u32`, `direction: u16` (a point of the half sphere, 256 × 256 on the unfolded octahedron,
+//! [`directions`]), `length: u16` (units of [`dictionary::Dictionary::unit_mm`]). Peaks: `u16` directions, the same
+//! number of slots in every voxel ([`dictionary::Dictionary::peaks`]). Unknowns, in single precision: first `x[fibre
+//! · atoms + atom]`, then for each voxel in the operator's order the same number of slots, peak by peak and then free
+//! water ([`operator::Shape`]). Samples of a voxel: b = 0 first, then shell by shell ([`samples::Samples`]).
 //!
-//! *Solver* ([`solver`]). Accelerated projected gradients with restarts in a diagonal metric, one A x and one
-//! Aᵀ y an iteration; then conjugate gradients on the weights that are not 0. Sums of products of voxels are
-//! in single precision, all sums over voxels and weights in double. Results agree within the tolerance of
-//! the stop at any number of threads, not to the byte: streamlines cross voxels of different threads.
+//! *Solver* ([`solver`]). Accelerated projected gradients with restarts in a diagonal metric, one A x and one Aᵀ y
+//! per iteration; then conjugate gradients on the positive weights. Sums within a voxel are in single precision, all
+//! sums over voxels and weights in double. Results at different numbers of threads agree within the tolerance of the
+//! stopping criterion, not byte for byte: streamlines cross voxels of different threads.
 //!
-//! *On a graphics card* the operator is in spherical harmonics, all vectors of the solver stay there, and a
-//! few sums come back in each iteration. Several cards have a slab of the voxels each, and add up what Aᵀ y gives to
-//! streamlines.
+//! *On graphics cards* the operator is in spherical harmonics, all vectors of the solver stay on the card, and each
+//! iteration reads back a few sums. Each of several cards holds a slab of the voxels, and the cards add up the
+//! contributions of Aᵀ y to streamlines.
 
 mod cuda;
 pub mod cylinder;
@@ -52,4 +51,4 @@ pub use fit::Fit;
 pub use maps::Maps;
 pub use parameters::{DEFAULT_GAMMA, DEFAULT_RADII_UM, Params};
 pub use prepare::{Inputs, MemoryDemand, Prepared};
-pub use time_estimate::Expected;
+pub use time_estimate::TimeEstimate;

@@ -1,23 +1,23 @@
-//! What a streamline, the water around it and free water give.
+//! Signal models of a streamline, the water around it and free water.
 
 use super::cylinder::{Gamma, Timing, across};
 use super::harmonics::{DEGREES, zonal};
 use super::samples::{Samples, Shell};
-use crate::data::words::number;
+use crate::data::text::number;
 use crate::solvers::Error;
 use serde::{Deserialize, Serialize};
 
-/// What is inside the fibres. Diffusivities in mm²/s.
+/// The intra-axonal compartment. Diffusivities in mm²/s.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub enum Intra {
-    /// Diffusion along the fibre only.
+    /// Diffusion only along the fibre.
     Stick { along: f64 },
-    /// One column a radius.
+    /// One column per radius.
     Cylinders { along: f64, radii_um: Vec<f64> },
-    /// One column a distribution.
+    /// One column per distribution.
     GammaCylinders { along: f64, radii: Vec<Gamma> },
-    /// One number a segment, its length: the measured value is one image, as in SIFT2 (Smith et al. 2015,
-    /// NeuroImage 119:338). Neither directions nor other compartments.
+    /// One number per segment, its length: the data are one image, as in SIFT2 (Smith et al. 2015, NeuroImage
+    /// 119:338). Uses neither directions nor other compartments.
     Density,
 }
 
@@ -31,13 +31,13 @@ pub struct Zeppelin {
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct Model {
     pub intra: Intra,
-    /// Each at every peak.
+    /// Each of them at every peak.
     pub extra: Vec<Zeppelin>,
     /// Free water, mm²/s.
     pub free: Vec<f64>,
 }
 
-/// What columns look like: r_l of each shell, of each atom in turn.
+/// The columns: r_l for each shell and each atom.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Responses {
     /// `intra[atom][shell][degree]`.
@@ -46,12 +46,12 @@ pub struct Responses {
     pub free: Vec<Vec<[f64; DEGREES]>>,
     /// At b = 0: 1, unless columns were scaled.
     pub flat: [Vec<f64>; 3],
-    /// What columns were divided by; weights are divided by it, too, before anybody sees them.
+    /// The divisor of each column; weights are divided by it, too, before they are returned.
     pub scale: [Vec<f64>; 3],
 }
 
 impl Model {
-    /// `StickZeppelinBall`, as COMMIT calls it.
+    /// The model's name in COMMIT, such as `StickZeppelinBall`.
     pub fn name(&self) -> String {
         let intra = match self.intra {
             Intra::Stick { .. } => "Stick",
@@ -68,7 +68,7 @@ impl Model {
         format!("{intra}{extra}{free}")
     }
 
-    /// Columns of a streamline.
+    /// Columns per streamline.
     pub fn atoms(&self) -> usize {
         match &self.intra {
             Intra::Stick { .. } | Intra::Density => 1,
@@ -84,13 +84,13 @@ impl Model {
         )
     }
 
-    /// Whether the parameters make sense by themselves.
+    /// Checks the parameters by themselves.
     pub fn check(&self) -> Result<(), Error> {
-        /// The series of the signal underflow for thinner cylinders; axons are far thicker.
-        const LEAST_RADIUS_UM: f64 = 1e-3;
-        const LEAST_SHAPE: f64 = 0.01;
-        let say = |sentence: String| Err(Error::Input(sentence));
-        // In mm²/s nothing in a head is faster than 0.01: most likely another unit.
+        /// The series of the signal underflows for thinner cylinders; axons are far thicker.
+        const MIN_RADIUS_UM: f64 = 1e-3;
+        const MIN_SHAPE: f64 = 0.01;
+        let invalid = |sentence: String| Err(Error::Input(sentence));
+        // No diffusivity in a head exceeds 0.01 mm²/s: a larger value is most likely in another unit.
         let valid = |d: f64| d > 0.0 && d <= 0.01;
         let along = match &self.intra {
             Intra::Stick { along }
@@ -102,7 +102,7 @@ impl Model {
         let all = along.into_iter().chain(each).chain(self.free.clone());
         for d in all {
             if !valid(d) {
-                return say(format!(
+                return invalid(format!(
                     "A diffusivity is {} mm²/s, expected above 0 and at most 0.01; water in tissue has \
                      about 0.0017",
                     number(d)
@@ -110,7 +110,7 @@ impl Model {
             }
         }
         if let Some(z) = self.extra.iter().find(|z| z.across >= z.along) {
-            return say(format!(
+            return invalid(format!(
                 "The Zeppelin's diffusivity across is {} mm²/s and along {}, expected less across",
                 z.across, z.along
             ));
@@ -119,23 +119,23 @@ impl Model {
             Intra::Cylinders { radii_um, .. } => {
                 if let Some(r) = radii_um
                     .iter()
-                    .find(|r| !(LEAST_RADIUS_UM..=50.0).contains(*r))
+                    .find(|r| !(MIN_RADIUS_UM..=50.0).contains(*r))
                 {
-                    return say(format!(
-                        "A radius is {} µm, expected {LEAST_RADIUS_UM} to 50; axons have 0.2 to 5",
+                    return invalid(format!(
+                        "A radius is {} µm, expected {MIN_RADIUS_UM} to 50; axons have 0.2 to 5",
                         number(*r)
                     ));
                 }
             }
             Intra::GammaCylinders { radii, .. } => {
                 let odd = |g: &&Gamma| {
-                    let is_sound = g.shape >= LEAST_SHAPE && g.scale_um >= LEAST_RADIUS_UM;
+                    let is_sound = g.shape >= MIN_SHAPE && g.scale_um >= MIN_RADIUS_UM;
                     !(is_sound && g.shape * g.scale_um <= 50.0)
                 };
                 if let Some(g) = radii.iter().find(odd) {
-                    return say(format!(
+                    return invalid(format!(
                         "A distribution of radii has shape {} and scale {} µm, expected a shape of at least \
-                         {LEAST_SHAPE}, a scale of at least {LEAST_RADIUS_UM} µm and a mean of at most 50 µm; \
+                         {MIN_SHAPE}, a scale of at least {MIN_RADIUS_UM} µm and a mean of at most 50 µm; \
                          axons have a mean of 0.2 to 5",
                         number(g.shape),
                         number(g.scale_um)
@@ -143,7 +143,7 @@ impl Model {
                 }
             }
             Intra::Density if !(self.extra.is_empty() && self.free.is_empty()) => {
-                return say(
+                return invalid(
                     "The density model has one number in each voxel, expected no other compartments; \
                      leave Zeppelin and Ball out"
                         .into(),
@@ -152,12 +152,12 @@ impl Model {
             _ => {}
         }
         if self.atoms() == 0 {
-            return say("There is no radius, expected at least one; name some".into());
+            return invalid("There is no radius, expected at least one; name some".into());
         }
         Ok(())
     }
 
-    /// What of the model the scan does not determine, as a clause.
+    /// The part of the model that the scan does not determine, as a clause.
     pub fn undetermined(&self, samples: &Samples) -> Option<String> {
         let one = (!self.free.is_empty() && samples.shells.len() == 1).then(|| &samples.shells[0]);
         one.map(|shell| {
@@ -170,26 +170,26 @@ impl Model {
         })
     }
 
-    /// Whether a scan can carry it; `forced`: also where it does not determine all of it.
+    /// Checks whether a scan supports the model; `forced` also accepts scans that do not determine all of it.
     pub fn check_scan(&self, samples: &Samples, forced: bool) -> Result<(), Error> {
-        let say = |sentence: String| Err(Error::Input(sentence));
+        let invalid = |sentence: String| Err(Error::Input(sentence));
         if self.intra == Intra::Density {
             return Ok(());
         }
         if samples.shells.is_empty() {
-            return say(
+            return invalid(
                 "The scan has no volume with a diffusion weighting, expected at least one shell; choose \
                  another scan"
                     .into(),
             );
         }
         if let Some(what) = self.undetermined(samples).filter(|_| !forced) {
-            return say(format!(
+            return invalid(format!(
                 "{what}; leave Ball out, or force the model (--force-model)"
             ));
         }
         if self.needs_timing() && samples.shells.iter().any(|s| s.timing.is_none()) {
-            return say(
+            return invalid(
                 "Cylinders need the gradients' timing, and it is not known: give δ and Δ of the protocol, \
                  or a scheme file, or choose sticks"
                     .into(),
@@ -198,7 +198,7 @@ impl Model {
         Ok(())
     }
 
-    /// The signal of one atom of a streamline at a cosine to its direction, relative to b = 0.
+    /// The signal of one atom of a streamline at this cosine to its direction, relative to b = 0.
     pub fn intra_signal(&self, atom: usize, shell: &Shell, cosine: f64) -> f64 {
         let b = shell.b_s_per_mm2;
         let along = |d: f64| (-b * d * cosine * cosine).exp();
@@ -219,13 +219,12 @@ impl Model {
         }
     }
 
-    /// Columns as they are, or each divided by its length at unit weight, so that a penalty meets all of
-    /// them alike.
+    /// Columns as they are, or each divided by its length at unit weight, so that a penalty treats them equally.
     pub fn responses(&self, samples: &Samples, normalise: bool) -> Responses {
         let shells = &samples.shells;
         let intra = |atom: usize| -> Vec<[f64; DEGREES]> {
             let one = |shell: &Shell| match (&self.intra, shell.timing) {
-                // The attenuation across is the same at all angles but for sin²: once a radius.
+                // The attenuation across the fibre depends on the angle only by sin²: computed once per radius.
                 (Intra::Cylinders { along, radii_um }, Some(timing)) => {
                     let b = shell.b_s_per_mm2;
                     let across = across(b, timing, *along, radii_um[atom]);
@@ -280,7 +279,7 @@ impl Model {
     }
 }
 
-/// The product of two columns of unit weight in one voxel, in the mean over all directions.
+/// The product of two columns of unit weight in one voxel, averaged over all directions.
 pub fn product(
     a: &[[f64; DEGREES]],
     flat_a: f64,
@@ -298,7 +297,7 @@ pub fn product(
     b0 + shells.sum::<f64>()
 }
 
-/// The sum of squares of one.
+/// The mean square of one column.
 pub fn mean_square(atom: &[[f64; DEGREES]], flat: f64, samples: &Samples) -> f64 {
     product(atom, flat, atom, flat, samples)
 }

@@ -1,4 +1,4 @@
-//! What a fit depends on besides streamlines and scan, and the values it starts with.
+//! Parameters of a fit, and their defaults.
 
 use super::cylinder::Gamma;
 use super::model::{Intra, Model, Zeppelin};
@@ -19,14 +19,14 @@ pub struct Params {
     pub blur_mm: Option<f64>,
     /// λ as a share of the smallest that leaves no streamline, 0 for none.
     pub lasso: f32,
-    /// The penalty of groups of streamlines, each times the root of their number.
+    /// The penalty of groups of streamlines, each times the square root of its number of streamlines.
     pub group: f32,
     pub stop: Stop,
-    /// `None`: whichever takes less work.
+    /// `None`: the one that takes less work.
     pub way: Option<OperatorKind>,
-    /// On a graphics card.
+    /// Used on graphics cards.
     pub precision: Precision,
-    /// Fits a model that the scan does not determine.
+    /// Fits a model even if the scan does not determine it.
     #[serde(default)]
     pub force_model: bool,
 }
@@ -40,8 +40,8 @@ impl Params {
         parameters::check(self)
     }
 
-    /// Diffusivities are COMMIT's for the living brain (Daducci et al. 2015): 1.7 × 10⁻³ mm²/s along fibres, 0.51
-    /// across them outside, which is what a volume fraction of 0.7 leaves (Szafer et al. 1995), free water in
+    /// COMMIT's diffusivities for the living brain (Daducci et al. 2015): 1.7 × 10⁻³ mm²/s along fibres, 0.51 × 10⁻³
+    /// mm²/s across them outside, which follows from a volume fraction of 0.7 (Szafer et al. 1995), and free water in
     /// tissue and in cerebrospinal fluid.
     pub fn defaults_for(shells: usize) -> Self {
         let zeppelin = |across: f64| Zeppelin {
@@ -51,7 +51,8 @@ impl Params {
         Self {
             model: Model {
                 intra: Intra::Stick { along: ALONG },
-                // One shell does not tell free water from the others: a rounder zeppelin takes its part.
+                // One shell does not separate free water from the other compartments: a rounder zeppelin represents
+                // it.
                 extra: match shells {
                     0 | 1 => vec![zeppelin(0.51e-3), zeppelin(1.2e-3)],
                     _ => vec![zeppelin(0.51e-3)],
@@ -83,33 +84,33 @@ impl Params {
     }
 }
 
-/// Largest number of iterations of a fit. Fits of one bundle of nearly equal streamlines took 760 to 1 600 to the
-/// default tolerance (about a second), fits of whole brains 350.
+/// Largest number of iterations of a fit. To the default tolerance, fits of one bundle of nearly equal streamlines
+/// took 760 to 1 600 iterations (about a second), fits of whole brains 350.
 pub const DEFAULT_ITERATIONS: u32 = 5000;
 
-/// From 0.5 to 5 µm, as COMMIT's demonstrations have them.
+/// From 0.5 to 5 µm, as in COMMIT's demonstrations.
 pub const DEFAULT_RADII_UM: [f64; 4] = [0.5, 2.0, 3.5, 5.0];
 
-/// A mean radius of 1 µm, as axons of the living brain have (Alexander et al. 2010).
+/// A mean radius of 1 µm, as of axons in the living brain (Alexander et al. 2010).
 pub const DEFAULT_GAMMA: Gamma = Gamma {
     shape: 2.0,
     scale_um: 0.5,
 };
 
-/// Numbers with commas between them.
+/// Numbers separated by commas.
 fn list(values: impl IntoIterator<Item = f64>) -> String {
     let each: Vec<String> = values.into_iter().map(number_text).collect();
     each.join(",")
 }
 
-/// Reads such a list: finite numbers of at least 0.
+/// Reads such a list of finite, non-negative numbers.
 fn read_list(text: &str) -> Option<Vec<f64>> {
     let parts = text.split([',', ';', ' ']).filter(|part| !part.is_empty());
     let numbers: Option<Vec<f64>> = parts.map(|part| part.parse().ok()).collect();
     numbers.filter(|n| !n.is_empty() && n.iter().all(|v| v.is_finite() && *v >= 0.0))
 }
 
-/// The same, where a single 0 stands for none.
+/// The same; a single 0 stands for an empty list.
 fn read_some(text: &str) -> Option<Vec<f64>> {
     let numbers = read_list(text)?;
     Some(numbers.into_iter().filter(|v| *v > 0.0).collect())
@@ -133,7 +134,7 @@ fn no_water(params: &Params) -> Option<&'static str> {
     is_density(params).then_some("streamline density has no water")
 }
 
-/// Why what concerns signals has no effect.
+/// Why a parameter of signals has no effect.
 fn no_signal(params: &Params) -> Option<&'static str> {
     is_density(params).then_some("streamline density has no signal")
 }
@@ -158,7 +159,7 @@ impl Params {
         self.model.extra.iter_mut().for_each(|z| z.along = to);
     }
 
-    /// Streamline density knows neither directions nor other compartments.
+    /// The density model uses neither directions nor other compartments.
     fn set_density(&mut self) {
         self.model = Model {
             intra: Intra::Density,
@@ -168,7 +169,7 @@ impl Params {
     }
 }
 
-/// A penalty: a share of the smallest one that leaves no streamline.
+/// A penalty, as a share of the smallest one that leaves no streamline.
 const fn penalty(
     get: fn(&Params) -> Option<f64>,
     set: fn(&mut Params, Option<f64>),
@@ -182,7 +183,7 @@ const fn penalty(
     })
 }
 
-/// A penalty of 0 is off.
+/// A penalty of 0 counts as off.
 fn penalty_of(value: f32) -> Option<f64> {
     (value > 0.0 || value.is_nan()).then(|| widened(value))
 }
@@ -193,7 +194,7 @@ impl Parameters for Params {
             key: "model",
             value_name: "MODEL",
             label: "Fibres",
-            help: "Signal model of the inside of fibres",
+            help: "Signal model of the water inside fibres",
             reason: "",
             hint: "",
             default_text: DefaultText::Stated,
@@ -236,7 +237,7 @@ impl Parameters for Params {
                 Choice {
                     key: "density",
                     label: "Streamline density",
-                    help: "One number a segment, its length, as in SIFT2",
+                    help: "One number per segment, its length, as in SIFT2",
                     is: is_density,
                     choose: Params::set_density,
                 },
@@ -254,7 +255,7 @@ impl Parameters for Params {
             kind: Kind::Number(Number {
                 unit: Unit::Diffusivity,
                 soft: (0.5, 3.0),
-                // Nothing in a head is faster: most likely it is in another unit.
+                // No diffusivity in a head is larger: such a value is most likely in another unit.
                 hard: Limits::above(0.0, 10.0),
                 ..Number::new(
                     |p| Some(p.along().unwrap_or(ALONG)),
@@ -309,7 +310,7 @@ impl Parameters for Params {
             key: "force-model",
             value_name: "",
             label: "Fit undetermined models",
-            help: "Fit the model even where the scan does not determine all of it (ball with one shell), with a warning",
+            help: "Fit the model even if the scan does not determine all of it (ball with one shell), with a warning",
             reason: "",
             hint: "",
             default_text: DefaultText::Stated,
@@ -373,8 +374,8 @@ impl Parameters for Params {
             key: "lasso",
             value_name: "X",
             label: "Sparsity λ",
-            help: "Penalty of the sum of weights, as a share of the smallest one that leaves no streamline; higher values set \
-                   more weights to 0",
+            help: "Penalty on the sum of weights, as a fraction of the smallest penalty that sets all weights \
+                   to 0; higher values set more weights to 0",
             reason: "",
             hint: "",
             default_text: DefaultText::Stated,
@@ -388,7 +389,7 @@ impl Parameters for Params {
             key: "group",
             value_name: "X",
             label: "Bundle penalty",
-            help: "The same for the groups of the file (TRX), each kept or dropped as one (COMMIT2)",
+            help: "The same for the groups of the file (TRX), each kept or discarded as a whole (COMMIT2)",
             reason: "",
             hint: "",
             default_text: DefaultText::Stated,
@@ -402,7 +403,7 @@ impl Parameters for Params {
             key: "keep-b0",
             value_name: "",
             label: "Merge b = 0 volumes",
-            help: "Keep b = 0 volumes apart",
+            help: "Keep the b = 0 volumes separate",
             reason: "",
             hint: "",
             default_text: DefaultText::Stated,
@@ -418,7 +419,7 @@ impl Parameters for Params {
             key: "raw-signal",
             value_name: "",
             label: "Signals relative to b = 0",
-            help: "Signals as they are, not relative to b = 0",
+            help: "Do not divide the signals by that at b = 0",
             reason: "",
             hint: "",
             default_text: DefaultText::Stated,
@@ -434,7 +435,7 @@ impl Parameters for Params {
             key: "raw-kernels",
             value_name: "",
             label: "Kernels of equal length",
-            help: "Columns as they are, not of equal length",
+            help: "Do not scale the columns to equal length",
             reason: "a penalty then meets all columns alike",
             hint: "",
             default_text: DefaultText::Stated,
@@ -450,7 +451,7 @@ impl Parameters for Params {
             key: "iterations",
             value_name: "N",
             label: "Most iterations",
-            help: "Ends the fit even if the objective still falls",
+            help: "End the fit here even if the objective is still falling",
             reason: "fits of whole brains take 350, of nearly equal streamlines up to 1600",
             hint: "",
             default_text: DefaultText::Stated,
@@ -470,8 +471,8 @@ impl Parameters for Params {
             key: "tolerance",
             value_name: "X",
             label: "Stop at change",
-            help: "End where the objective, at the rate of the last 50 iterations, falls by less than this share from there \
-                   to the end, or the optimality (KKT) is below a tenth of it",
+            help: "End the fit when the objective, extrapolated from the last 50 iterations, would fall by \
+                   less than this fraction, or when the optimality (KKT) is below a tenth of it",
             reason: "",
             hint: "",
             default_text: DefaultText::Stated,
@@ -491,7 +492,7 @@ impl Parameters for Params {
             key: "operator",
             value_name: "OPERATOR",
             label: "Operator",
-            help: "How the operator is applied: all give the same result except the coarse table",
+            help: "Method of applying the operator: all give the same result except the coarse table",
             reason: "",
             hint: "",
             default_text: DefaultText::Stated,
@@ -499,7 +500,7 @@ impl Parameters for Params {
                 Choice {
                     key: "auto",
                     label: "Whichever is quicker",
-                    help: "Whichever takes less work",
+                    help: "Whichever needs less work",
                     is: |p| p.way.is_none(),
                     choose: |p| p.way = None,
                 },
@@ -513,14 +514,14 @@ impl Parameters for Params {
                 Choice {
                     key: "dense",
                     label: "Look-up table",
-                    help: "By a look-up table of 65536 directions: the same",
+                    help: "With a look-up table of 65536 directions: the same result",
                     is: |p| matches!(p.way, Some(OperatorKind::Dense { side }) if side != COARSE),
                     choose: |p| p.way = Some(OperatorKind::Dense { side: 256 }),
                 },
                 Choice {
                     key: "coarse",
                     label: "Coarse table",
-                    help: "By one of 4096, which are within 2.4°: quicker where voxels hold few segments",
+                    help: "With a table of 4096 directions, accurate to 2.4°: faster if voxels hold few segments",
                     is: |p| p.way == Some(OperatorKind::Dense { side: COARSE }),
                     choose: |p| p.way = Some(OperatorKind::Dense { side: COARSE }),
                 },
@@ -531,7 +532,7 @@ impl Parameters for Params {
             key: "precision",
             value_name: "PRECISION",
             label: "Precision",
-            help: "How a graphics card computes with cylinders",
+            help: "Precision with which a graphics card computes cylinders",
             reason: "",
             hint: "",
             default_text: DefaultText::Stated,
@@ -546,7 +547,7 @@ impl Parameters for Params {
                 Choice {
                     key: "fast",
                     label: "Half",
-                    help: "In half precision, to a thousandth of the signal",
+                    help: "In half precision, accurate to a thousandth of the signal",
                     is: |p| p.precision == Precision::Fast,
                     choose: |p| p.precision = Precision::Fast,
                 },
@@ -555,7 +556,7 @@ impl Parameters for Params {
         },
     ];
 
-    /// For a scan of several shells.
+    /// Defaults for a scan of several shells.
     fn defaults() -> Self {
         Self::defaults_for(2)
     }

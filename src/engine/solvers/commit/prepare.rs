@@ -1,4 +1,4 @@
-//! All that comes before the first iteration: the checks, each with one sentence, and what is built once.
+//! Everything before the first iteration: the checks, each with one sentence, and what is built once.
 
 use super::cuda::MultiDeviceOperator;
 use super::cylinder::Timing;
@@ -10,40 +10,40 @@ use super::samples::{Samples, Switches, anisotropic};
 use super::solver::Metric;
 use crate::compute::cuda::Device;
 use crate::compute::{Accelerator, Backend, Control, memory};
-use crate::data::words::{counted, large_count};
+use crate::data::text::{counted, large_count};
 use crate::data::{Gradients, Grid, Mask, Tractogram, Volume};
 use crate::solvers::Error;
 use glam::DVec3;
 use rayon::prelude::*;
 use std::sync::Arc;
 
-/// What a fit is of.
+/// The data of a fit.
 #[derive(Clone, Copy)]
 pub struct Inputs<'a> {
     pub tractogram: &'a Tractogram,
-    /// A diffusion scan; for the density model it may be an image of what streamlines should add up to.
+    /// A diffusion scan; for the density model possibly an image to which the streamlines should add up.
     pub scan: &'a Volume,
     /// `None` for such an image.
     pub gradients: Option<&'a Gradients>,
-    /// None, one for all volumes, or one each.
+    /// Empty, one for all volumes, or one per volume.
     pub timing: &'a [Timing],
     pub mask: Option<&'a Mask>,
-    /// Three frames a peak, world axes.
+    /// Three frames per peak, world axes.
     pub peaks: Option<&'a Volume>,
 }
 
-/// What it will take.
+/// The estimated memory.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct MemoryDemand {
-    /// Records, at most and nearly.
+    /// Number of records, a close upper bound.
     pub segments: u64,
     pub bytes: u64,
-    /// An upper limit of the memory on each graphics card, as if streamlines ran through all usable voxels.
+    /// An upper bound on the memory of each graphics card, as if streamlines crossed all usable voxels.
     pub on_card: u64,
 }
 
 impl MemoryDemand {
-    /// Whether so much memory, bytes, is enough.
+    /// Checks whether `memory` bytes suffice.
     pub fn check(&self, streamlines: usize, memory: Option<u64>) -> Result<(), Error> {
         let Some(free) = memory.filter(|free| self.bytes > *free) else {
             return Ok(());
@@ -60,7 +60,7 @@ impl MemoryDemand {
     }
 }
 
-/// Built once; weights are fitted to it as often as wanted.
+/// Built once; weights can be fitted to it repeatedly.
 #[derive(Debug)]
 pub struct Prepared {
     pub dictionary: Arc<Dictionary>,
@@ -68,10 +68,10 @@ pub struct Prepared {
     pub responses: Responses,
     pub operator: Operator,
     pub metric: Metric,
-    /// Measured, in the order of the operator's rows.
+    /// Measured samples, in the order of the operator's rows.
     pub y: Vec<f32>,
     pub demand: MemoryDemand,
-    /// The number of the graphics card that it was built for, or of the first of several.
+    /// Index of the graphics card for which it was built, or of the first of several.
     card: Option<usize>,
 }
 
@@ -79,8 +79,8 @@ fn first(backend: &Backend) -> Option<usize> {
     backend.devices().first().map(Device::number)
 }
 
-/// Of all points, this many must lie in the scan's box: others belong to another space.
-const LEAST_INSIDE: f64 = 0.1;
+/// At least this share of the points must lie in the scan's box; otherwise they belong to another space.
+const MIN_INSIDE: f64 = 0.1;
 
 fn input<T>(sentence: impl Into<String>) -> Result<T, Error> {
     Err(Error::Input(sentence.into()))
@@ -100,7 +100,7 @@ fn on_grid(what: &str, grid: &Grid, scan: &Grid) -> Result<(), Error> {
 }
 
 impl Inputs<'_> {
-    /// Everything that can be said before any work starts.
+    /// All checks that are possible before any work starts.
     pub fn check(&self, params: &Params) -> Result<Samples, Error> {
         params.model.check()?;
         if self.tractogram.is_empty() {
@@ -109,7 +109,7 @@ impl Inputs<'_> {
             );
         }
         let inside = self.share_inside();
-        if inside < LEAST_INSIDE {
+        if inside < MIN_INSIDE {
             return input(format!(
                 "Only {:.0} % of the streamlines' points lie in the scan's box, expected nearly all: the \
                  two are in different spaces; align them first",
@@ -191,7 +191,7 @@ impl Inputs<'_> {
         inside as f64 / all.max(1) as f64
     }
 
-    /// Records and bytes, the vectors of the solver among them; without peaks as if each voxel had one.
+    /// Records and bytes, including the vectors of the solver; without peaks, as if each voxel had one.
     pub fn demand(&self, params: &Params, samples: &Samples, devices: &[Device]) -> MemoryDemand {
         let grid = &self.scan.grid;
         let estimate = estimate(self.tractogram, grid, params.blur_mm);
@@ -214,7 +214,7 @@ impl Inputs<'_> {
             free: model.free.len(),
             samples: samples.count(),
         };
-        // Signals, residual, four A x; eight vectors of unknowns; sums of the threads.
+        // Signals, residual, four A x; eight vectors of unknowns; the sums of the threads.
         let vectors = 4 * (7 * rows + 8 * columns + sums);
         MemoryDemand {
             segments: estimate.segments,
@@ -229,25 +229,25 @@ impl Inputs<'_> {
     }
 }
 
-/// The measured values that a fit is of.
-struct Explained {
+/// The measured values that are fitted.
+struct MeasuredValues {
     scan: Volume,
     samples: Samples,
     switches: Switches,
 }
 
 impl Inputs<'_> {
-    fn explained(&self, params: &Params, samples: Samples) -> Explained {
+    fn explained(&self, params: &Params, samples: Samples) -> MeasuredValues {
         if params.model.intra != Intra::Density {
-            return Explained {
+            return MeasuredValues {
                 scan: self.scan.clone(),
                 samples,
                 switches: params.switches,
             };
         }
-        // One number in each voxel, of which nothing is made relative.
+        // One number per voxel, which is not normalised.
         let derived = self.gradients.map(|_| anisotropic(self.scan, &samples));
-        Explained {
+        MeasuredValues {
             scan: derived.unwrap_or_else(|| self.scan.clone()),
             samples: Samples::single(),
             switches: Switches {
@@ -279,8 +279,8 @@ impl Inputs<'_> {
         )?)
     }
 
-    /// Where the streamlines run, in the voxels that a fit is of: what it builds first, without what it needs
-    /// of directions around them. Refused where it would take more than this many bytes of memory.
+    /// The dictionary of the fitted voxels without peaks, the first thing that a fit builds. Returns an error if it
+    /// would take more than `memory` bytes.
     pub fn course(
         &self,
         params: &Params,
@@ -302,7 +302,7 @@ impl Inputs<'_> {
 }
 
 impl Prepared {
-    /// Refused where it would take more than this many bytes of memory.
+    /// Returns an error if it would take more than `memory` bytes.
     pub fn new(
         inputs: &Inputs,
         params: &Params,
@@ -338,7 +338,7 @@ impl Prepared {
         let demand = inputs.demand(params, &samples, devices.map_or(&[], |d| d));
         demand.check(inputs.tractogram.len(), memory)?;
         memory::claim("The fit of weights", demand.bytes)?;
-        let Explained {
+        let MeasuredValues {
             scan,
             samples,
             switches,
@@ -363,7 +363,7 @@ impl Prepared {
                 params.precision,
                 devices,
             )?,
-            // A table is looked up by the processor alone.
+            // Only the CPU looks up tables.
             (_, way) => Operator::new(&dictionary, &responses, &samples, way),
         };
         let y = operator.pack(&signals, samples.count());

@@ -1,17 +1,17 @@
-//! The measured numbers of a voxel, in the order of the operator: b = 0 first, then shell by shell.
+//! The measured values of a voxel, in the order of the operator: b = 0 first, then shell by shell.
 
 use super::cylinder::Timing;
 use crate::data::gradients::Weighting;
-use crate::data::words::counted;
+use crate::data::text::counted;
 use crate::data::{Gradients, Mask, Volume};
 use crate::solvers::Error;
 use glam::DVec3;
 use rayon::prelude::*;
 
-/// Volumes of (nearly) one weighting.
+/// Volumes of (nearly) the same b-value.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Shell {
-    /// The mean of its volumes'.
+    /// Mean over its volumes.
     pub b_s_per_mm2: f64,
     pub timing: Option<Timing>,
     /// Unit vectors, world axes.
@@ -20,32 +20,32 @@ pub struct Shell {
     pub volumes: Vec<usize>,
 }
 
-/// How signals are prepared, in COMMIT's words.
+/// How signals are prepared, with COMMIT's names.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, serde::Serialize, serde::Deserialize)]
 pub struct Switches {
     /// One sample for all b = 0 volumes, their mean.
     pub merge_b0: bool,
-    /// Signals relative to the voxel's at b = 0.
+    /// Divide signals by the voxel's signal at b = 0.
     pub normalise_signal: bool,
-    /// Columns of equal length, which a penalty meets alike.
+    /// Scale columns to equal length, so that a penalty treats them equally.
     pub normalise_kernels: bool,
 }
 
 #[derive(Clone, PartialEq, Debug)]
 pub struct Samples {
-    /// The volumes that each b = 0 sample is the mean of.
+    /// The volumes that each b = 0 sample averages.
     pub b0: Vec<Vec<usize>>,
     pub shells: Vec<Shell>,
-    /// Volumes with a weighting but no direction.
+    /// Weighted volumes without a direction.
     pub left_out: Vec<usize>,
 }
 
-/// b-values of one shell do not differ from the next by more: scanners write 995, 1000, 1005.
+/// Largest step between sorted b-values of one shell: scanners write 995, 1000, 1005.
 const GAP_S_PER_MM2: f64 = 50.0;
 const GAP: f64 = 0.05;
 
 impl Samples {
-    /// One number in each voxel, as at b = 0.
+    /// One number per voxel, as at b = 0.
     pub fn single() -> Self {
         Self {
             b0: vec![vec![0]],
@@ -54,7 +54,7 @@ impl Samples {
         }
     }
 
-    /// `timing` is empty where nothing is known, one for all volumes, or one each.
+    /// `timing` is empty if unknown, or holds one entry for all volumes, or one per volume.
     pub fn new(
         gradients: &Gradients,
         timing: &[Timing],
@@ -137,12 +137,12 @@ impl Samples {
         })
     }
 
-    /// Numbers of a voxel.
+    /// Samples per voxel.
     pub fn count(&self) -> usize {
         self.b0.len() + self.shells.iter().map(|s| s.volumes.len()).sum::<usize>()
     }
 
-    /// The volumes whose mean is a sample.
+    /// The volumes that a sample averages.
     pub fn volumes(&self, sample: usize) -> &[usize] {
         if let Some(volumes) = self.b0.get(sample) {
             return volumes;
@@ -164,7 +164,7 @@ impl Samples {
         all.map(|&v| scan.frame(v)[voxel]).sum::<f32>() / n
     }
 
-    /// Voxels whose signal is a number, and above 0 at b = 0, among those of a mask.
+    /// Voxels of a mask whose signal is finite, and positive at b = 0.
     pub fn usable(&self, scan: &Volume, mask: Option<&Mask>) -> Vec<u8> {
         let n = scan.grid.voxel_count();
         let usable = |voxel: usize| {
@@ -181,7 +181,7 @@ impl Samples {
             .collect()
     }
 
-    /// The samples of some voxels (numbers of the scan's grid), voxel after voxel.
+    /// The samples of some voxels (grid indices of the scan), voxel after voxel.
     pub fn signals(&self, scan: &Volume, voxels: &[u32], switches: &Switches) -> Vec<f32> {
         let count = self.count();
         let mut out = vec![0.0; count * voxels.len()];
@@ -202,9 +202,9 @@ impl Samples {
     }
 }
 
-/// How much the signal differs between directions: its standard deviation over the shell of the largest
-/// b-value, relative to b = 0. Of one population of sticks it is proportional to their share, as what LiFE
-/// explains of a signal is (Pestilli et al. 2014, Nat Methods 11:1058); it is less where fibres cross.
+/// How much the signal differs between directions: its standard deviation over the shell of the largest b-value,
+/// relative to b = 0. For a single population of sticks it is proportional to their share, as is the signal that LiFE
+/// explains (Pestilli et al. 2014, Nat Methods 11:1058); it is smaller where fibres cross.
 pub fn anisotropic(scan: &Volume, samples: &Samples) -> Volume {
     let largest = samples
         .shells

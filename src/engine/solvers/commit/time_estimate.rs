@@ -1,43 +1,43 @@
-//! How long a fit takes, from numbers that are counted before it starts.
+//! Duration of a fit, estimated before it starts.
 
 use super::cuda::Load;
 use super::model::Intra;
-use super::operator::{Counted, OperatorKind, Work};
+use super::operator::{OperatorKind, Work, WorkCounts};
 use super::parameters::Params;
 use super::prepare::{Inputs, MemoryDemand};
 use super::samples::Samples;
 use crate::compute::Backend;
 use crate::data::Mask;
 
-/// Seconds.
+/// Durations in seconds.
 #[derive(Clone, Copy, PartialEq, Debug)]
-pub struct Expected {
+pub struct TimeEstimate {
     /// Before the first iteration.
     pub build_s: f64,
-    /// One A x and one Aᵀ y, and what the solver does between.
+    /// One A x, one Aᵀ y, and the solver's work between them.
     pub iteration_s: f64,
 }
 
-/// The time of one thread with AVX2 for a unit of [`Work`].
+/// Seconds of one thread with AVX2 per unit of [`Work`].
 const UNIT_S: f64 = 0.2e-9;
-/// A segment: cut, sorted, packed.
+/// Seconds per segment: cut, sort, pack.
 const SEGMENT_S: f64 = 150e-9;
-/// A value of the scan, where tensors are fitted for the peaks.
+/// Seconds per value of the scan, where tensors are fitted to find the peaks.
 const VALUE_S: f64 = 10e-9;
-/// A number of the solver's vectors that is read and written once in an iteration.
+/// Seconds per number of the solver's vectors that is read and written once per iteration.
 const NUMBER_S: f64 = 1e-9;
-/// How often the solver passes over rows and columns.
+/// Passes of the solver over rows and columns per iteration.
 const PASSES: f64 = 8.0;
 
 impl Inputs<'_> {
-    /// The expected work for this many records.
-    pub fn expected(
+    /// The expected durations for this many records.
+    pub fn estimate(
         &self,
         params: &Params,
         samples: &Samples,
         demand: &MemoryDemand,
         backend: &Backend,
-    ) -> Expected {
+    ) -> TimeEstimate {
         let voxels = self
             .mask
             .map_or(self.scan.grid.voxel_count(), Mask::count)
@@ -48,7 +48,7 @@ impl Inputs<'_> {
             Intra::Density => &Samples::single(),
             _ => samples,
         };
-        let n = Counted {
+        let n = WorkCounts {
             segments: demand.segments as f64,
             peaks: if model.extra.is_empty() {
                 0.0
@@ -78,18 +78,18 @@ impl Inputs<'_> {
                     segments: n.segments,
                     voxels,
                     samples: n.samples,
-                    // At most four of a streamline's columns are worked on together.
+                    // At most four of a streamline's columns are processed together.
                     shared: fibres * n.atoms.min(4.0),
                 };
                 let cards = load.cards(devices).len();
                 load.iteration_s(cards, first.multiprocessors())
             }
             _ => {
-                let products_s = 2.0 * UNIT_S * Work::counted(&n).least();
+                let products_s = 2.0 * UNIT_S * Work::counted(&n).min_cost();
                 (products_s + PASSES * NUMBER_S * numbers) / threads
             }
         };
-        Expected {
+        TimeEstimate {
             build_s: build_s / threads,
             iteration_s,
         }

@@ -3,12 +3,12 @@
 use crate::data::Volume;
 use glam::{DVec3, Vec3};
 
-/// Looks for labels around points.
+/// Finds labels around points.
 pub struct Ends<'a> {
     volume: &'a Volume,
     values: &'a [f32],
     radius_mm: f64,
-    /// Half the edges of the block of voxels that a ball of that radius touches.
+    /// Half the edges of the block of voxels touched by a ball of the search radius.
     reach: DVec3,
 }
 
@@ -24,8 +24,8 @@ impl<'a> Ends<'a> {
         }
     }
 
-    /// That of the voxel which holds the point; where it is background, of the labelled voxel whose centre
-    /// is nearest, if that is within the radius (the first in file order of several as near). 0: none.
+    /// The label of the voxel that contains the point; for background, that of the labelled voxel with the nearest
+    /// centre within the radius (the first in file order if several are equally near). 0: none.
     pub fn label(&self, point: [f32; 3]) -> i64 {
         let grid = &self.volume.grid;
         let world = Vec3::from(point).as_dvec3();
@@ -50,7 +50,7 @@ impl<'a> Ends<'a> {
             let last = grid.shape[axis] as f64 - 1.0;
             let low = (at[axis] - self.reach[axis]).ceil().max(0.0);
             let high = (at[axis] + self.reach[axis]).floor().min(last);
-            // Empty where the point lies too far outside.
+            // Empty if the point lies too far outside.
             (low as usize)..(high + 1.0).max(0.0) as usize
         };
         let mut best = (self.radius_mm * self.radius_mm, 0);

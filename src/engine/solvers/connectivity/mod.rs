@@ -1,43 +1,43 @@
-//! Which structures of a label map streamlines connect: counts, lengths and values per pair.
+//! Connectomes: counts, lengths and values of streamlines for each pair of structures in a label map.
 //!
-//! A streamline counts for the pair of labels at its two ends (Hagmann et al. 2008, without a
-//! correction for length). An end has the label of the voxel it lies in; where that is background, of
-//! the labelled voxel whose centre is nearest within a radius (a radial search, Smith et al. 2015).
-//! Matrices are symmetric: streamlines have no direction. On the diagonal both ends have one label.
+//! A streamline counts for the pair of labels at its two ends (Hagmann et al. 2008, without a correction for length).
+//! An end has the label of the voxel that contains it or, in the background, of the labelled voxel whose centre is
+//! nearest within a radius (a radial search, Smith et al. 2015). Matrices are symmetric because streamlines have no
+//! direction. On the diagonal both ends have the same label.
 
 mod ends;
 
 use super::Error;
 use super::region::Numbers;
 use crate::compute::{Backend, Cancelled, Control, memory};
-use crate::data::words::{counted, number};
+use crate::data::text::{counted, number};
 use crate::data::{Tractogram, Volume};
 use ends::Ends;
 use rayon::prelude::*;
 
 const CHUNK: usize = 1024;
-/// A matrix of more structures than that is no picture, nor a table to be read.
-pub const MOST_NODES: usize = 4000;
-/// Stands in `pairs` for an end without a label.
+/// A larger matrix would be unreadable, as a picture or a table.
+pub const MAX_NODES: usize = 4000;
+/// Marks an end without a label in `pairs`.
 pub const NOWHERE: u32 = u32::MAX;
 
-/// Pairs of labels and what connects them.
+/// Pairs of labels and the streamlines that connect them.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Connectome {
-    /// The numbers of the label map, ascending: rows and columns of the matrices.
+    /// Label numbers, ascending: rows and columns of the matrices.
     pub nodes: Vec<i64>,
-    /// Streamlines of each pair, row by row, symmetric.
+    /// Streamlines per pair, row by row, symmetric.
     pub count: Vec<u32>,
-    /// Their mean length, mm; 0 where there is none.
+    /// Mean length per pair, mm; 0 without streamlines.
     pub length_mm: Vec<f32>,
-    /// The mean of their values; 0 where there is none; empty without values.
+    /// Mean value per pair; 0 without streamlines; empty without values.
     pub value: Vec<f32>,
-    /// The rows that each streamline connects, the lower first; [`NOWHERE`] for what has no label and,
-    /// in both, for a streamline that was left out.
+    /// The rows that each streamline connects, the lower one first; [`NOWHERE`] for an end without a label, and for
+    /// both ends of an excluded streamline.
     pub pairs: Vec<[u32; 2]>,
-    /// Rows that a streamline connects, the lower first; those with the most streamlines before others.
+    /// Connected pairs of rows, the lower one first; pairs with the most streamlines come first.
     pub connected: Vec<[u32; 2]>,
-    /// Streamlines looked at; those with a label at one end only, and at none.
+    /// Streamlines examined; those with a label at one end only, and at neither end.
     pub looked_at: usize,
     pub one_end: usize,
     pub no_end: usize,
@@ -48,7 +48,7 @@ impl Connectome {
         row * self.nodes.len() + column
     }
 
-    /// Names of the nodes: those of the label map's table, else the numbers.
+    /// Names of the nodes from the label map's table; otherwise their numbers.
     pub fn names(&self, labels: &Volume) -> Vec<String> {
         let table = labels.labels.as_ref();
         let known = |number: i64| table?.name(u32::try_from(number).ok()?);
@@ -63,7 +63,7 @@ impl Connectome {
     }
 }
 
-/// Of those streamlines whose mark is set, or all; `values`, where given, one for each streamline.
+/// The connectome of the marked streamlines, or of all; `values`, if given, holds one value per streamline.
 pub fn connectome(
     tractogram: &Tractogram,
     among: Option<&[bool]>,
@@ -74,9 +74,9 @@ pub fn connectome(
     control: &Control,
 ) -> Result<Connectome, Error> {
     let nodes: Vec<i64> = numbers.0.iter().map(|found| found.number).collect();
-    if nodes.len() > MOST_NODES || nodes.is_empty() {
+    if nodes.len() > MAX_NODES || nodes.is_empty() {
         return Err(Error::Input(format!(
-            "Found {}, expected 1 to {MOST_NODES}; choose a label map",
+            "Found {}, expected 1 to {MAX_NODES}; choose a label map",
             counted(nodes.len(), "label")
         )));
     }
@@ -86,7 +86,7 @@ pub fn connectome(
             number(radius_mm)
         )));
     }
-    // The labels at the ends and the length of each streamline, twice while they are put together.
+    // The labels at the ends and the length of each streamline, twice while they are joined.
     let bytes = tractogram.len() as u64 * 2 * 12 + (nodes.len() * nodes.len()) as u64 * 28;
     memory::claim("The connectome", bytes)?;
     let ends = Ends::new(labels, frame, radius_mm);

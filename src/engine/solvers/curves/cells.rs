@@ -3,10 +3,10 @@
 use glam::DAffine3;
 use std::borrow::Cow;
 
-/// One voxel, or what is interpolated between voxels.
+/// The record of one voxel, or an interpolated record.
 pub type Record = [f32; 8];
 
-/// Where [`Record`] keeps whether the voxel was fitted.
+/// Index in [`Record`] of whether the voxel was fitted.
 pub const INSIDE: usize = 6;
 
 /// One axis of a lattice of samples.
@@ -20,23 +20,23 @@ pub struct Axis {
     pub face: f32,
 }
 
-/// Where a coordinate lies on an axis.
-pub struct Place {
+/// Position of a coordinate on an axis.
+pub struct AxisPosition {
     /// Index of the cell's lower sample.
     pub cell: u32,
     /// Position in the cell, 0 to 1.
     pub t: f32,
-    /// 1 within the faces, else 0; then the nearest sample was taken.
+    /// 1 within the faces, else 0; outside, the nearest sample was used.
     pub in_volume: u32,
 }
 
-/// Adding it rounds a number from 0 to 2²² to an integer and leaves that in the low bits; unlike the
-/// language's conversion, which minds overflow, this is vector code.
+/// Adding it rounds a number from 0 to 2²² to an integer that appears in the low bits; unlike the language's
+/// conversion, which handles overflow, this compiles to vector code.
 const ROUND: f32 = 8_388_608.0;
 const ROUND_MASK: u32 = 0x7F_FFFF;
 
 impl Axis {
-    /// An axis one voxel thick may have two samples, or one and no cell but that of index 0.
+    /// An axis one voxel thick may have two samples, or one sample and only the cell with index 0.
     pub fn new(samples: usize, voxels: usize) -> Self {
         Self {
             last: (samples - 1) as f32,
@@ -46,9 +46,9 @@ impl Axis {
     }
 
     #[inline(always)]
-    pub fn place(&self, v: f32) -> Place {
+    pub fn position(&self, v: f32) -> AxisPosition {
         let in_volume = u32::from((v >= -0.5) & (v <= self.face));
-        // Comparisons this way round turn NaN into 0.
+        // Written this way round, the comparisons turn NaN into 0.
         let v = if v > 0.0 { v } else { 0.0 };
         let v = if v < self.last { v } else { self.last };
         let nearest = (v + ROUND) - ROUND;
@@ -58,7 +58,7 @@ impl Axis {
         } else {
             self.last_cell
         };
-        Place {
+        AxisPosition {
             cell: (cell + ROUND).to_bits() & ROUND_MASK,
             t: v - cell,
             in_volume,
@@ -66,12 +66,12 @@ impl Axis {
     }
 }
 
-/// Samples along each axis so that every cell has eight corners.
+/// Samples along each axis, at least two so that every cell has eight corners.
 pub fn thick(shape: [usize; 3]) -> [usize; 3] {
     shape.map(|n| n.max(2))
 }
 
-/// A grid one voxel thick gets a second layer like the first.
+/// A grid one voxel thick gets a second layer equal to the first.
 pub fn thickened(records: &[Record], shape: [usize; 3]) -> Cow<'_, [Record]> {
     let [nx, ny, nz] = shape;
     let thick = thick(shape);
@@ -89,7 +89,7 @@ pub fn thickened(records: &[Record], shape: [usize; 3]) -> Cow<'_, [Record]> {
     (0..thick.iter().product()).map(at).collect()
 }
 
-/// Rows of an affine: three factors and a shift each.
+/// Rows of an affine: three factors and a translation each.
 pub fn rows(affine: &DAffine3) -> [[f32; 4]; 3] {
     [0, 1, 2].map(|a| {
         let m = affine.matrix3.row(a);

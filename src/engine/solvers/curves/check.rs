@@ -1,10 +1,10 @@
-//! Whether curves can be followed in a field at all.
+//! Checks before curves are followed in a field.
 
 use super::Params;
-use crate::data::words::large_count;
+use crate::data::text::large_count;
 use crate::data::{Region, Role, Shape, TensorField};
 
-/// One sentence about the first thing that makes no sense.
+/// Returns one sentence about the first invalid input.
 pub fn check(field: &TensorField, regions: &[Region], params: &Params) -> Result<(), String> {
     // Beyond this the eight-lane indices would overflow; such a field has 64 GB.
     const MAX_VOXELS: usize = i32::MAX as usize;

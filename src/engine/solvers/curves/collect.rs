@@ -1,4 +1,4 @@
-//! Curves of many parts, put together as one output in the order of the parts.
+//! Collects the curves of many parts in one output, in the order of the parts.
 
 use super::regions::RegionTests;
 use super::{Output, SeedOutcome, StopReason};
@@ -16,8 +16,7 @@ pub struct CurvePart {
     pub stops: Vec<[StopReason; 2]>,
     pub seeds: Vec<u32>,
     pub targets: Vec<u32>,
-    /// Connectivity measure from the seed to each point, and of each whole curve; for geodesic rays
-    /// alone.
+    /// Connectivity measure from the seed to each point, and of each whole curve; only for geodesic rays.
     pub along: Vec<f32>,
     pub measures: Vec<f32>,
 }
@@ -28,7 +27,7 @@ impl CurvePart {
     }
 }
 
-/// What became of the seeds of one part.
+/// The outcome of the seeds of one part.
 #[derive(Default)]
 pub struct JoinedCurves {
     pub kept: CurvePart,
@@ -37,7 +36,7 @@ pub struct JoinedCurves {
     pub stops: [u64; StopReason::COUNT],
     pub per_target: Vec<u64>,
     pub steps: u64,
-    /// A curve that is kept has met every target.
+    /// Whether kept curves must have met every target.
     all_targets: bool,
 }
 
@@ -50,12 +49,12 @@ impl JoinedCurves {
         }
     }
 
-    /// Curves whose seed allows no start.
+    /// Counts curves whose seeds do not start.
     pub fn no_start(&mut self, curves: u64) {
         self.fates[SeedOutcome::NoStart as usize] += curves;
     }
 
-    /// Counts the targets at the two ends of a curve that is kept, one at both ends once.
+    /// Counts the targets at the two ends of a kept curve; a target at both ends counts once.
     pub fn reached(&mut self, ends: [Option<u32>; 2]) {
         if self.all_targets {
             self.per_target.iter_mut().for_each(|count| *count += 1);
@@ -68,14 +67,14 @@ impl JoinedCurves {
     }
 }
 
-/// One in this many of the curves that missed the targets is kept to be shown.
+/// One in this many of the curves that missed the targets is kept for display.
 pub const MISSED_EVERY: usize = 7;
 
-/// Begins the sentence about memory that is short.
-const GATHER: &str = "Putting the curves together";
+/// Begins the error about a lack of memory.
+const GATHER: &str = "Joining the curves";
 
-/// One output in the order of the parts, whose curves have a connectivity measure if they are `measured`; needs
-/// the backend's threads installed.
+/// One output in the order of the parts, whose curves have a connectivity measure if they are `measured`. Needs the
+/// backend's threads installed.
 pub fn gather(
     parts: Vec<JoinedCurves>,
     gates: &RegionTests,
@@ -111,7 +110,7 @@ pub fn gather(
         missed.push(part.missed);
     }
     output.kept = tractogram(kept, gates.cut_at_targets(), measured);
-    // They end in no target, so there is nothing to say about one.
+    // None of them ends in a target.
     output.missed = tractogram(missed, false, measured);
     Ok(output)
 }
@@ -137,7 +136,7 @@ fn tractogram(parts: Vec<CurvePart>, with_targets: bool, measured: bool) -> Trac
         .with_per_streamline("stop_start", start)
         .with_per_streamline("stop_end", end)
         .with_per_streamline("seed", seed);
-    let text: Arc<[String]> = StopReason::ALL.map(|r| r.words().to_owned()).into();
+    let text: Arc<[String]> = StopReason::ALL.map(|r| r.label().to_owned()).into();
     for name in ["stop_start", "stop_end"] {
         tractogram = tractogram.with_codes(name, text.clone());
     }
@@ -152,8 +151,8 @@ fn tractogram(parts: Vec<CurvePart>, with_targets: bool, measured: bool) -> Trac
     tractogram
 }
 
-/// All parts in one, copied on all threads: what takes time is the first touch of fresh memory. Each is
-/// freed as soon as it is copied.
+/// Joins all parts, copied on all threads: most time goes into the first access to fresh memory. Each part is freed
+/// as soon as it is copied.
 fn joined<T: Pod + Send + Sync>(parts: Vec<Vec<T>>) -> Arc<[T]> {
     const PIECE: usize = 1 << 18;
     let mut all = zeroed(parts.iter().map(Vec::len).sum());

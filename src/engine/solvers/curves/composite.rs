@@ -1,7 +1,7 @@
-//! Parameters of curves that have several values in one option: their text, and tables of their parts.
+//! Parameters of curves that hold several values in one option: their text, and tables of their parts.
 //!
-//! Forms show the parts in rows of their own, options and JSON have one text. A part keeps its value while another kind
-//! is chosen; limits stand in its row alone.
+//! Forms show the parts in separate rows; options and JSON use one text. A part keeps its value while another kind is
+//! selected; each part's row alone defines its limits.
 
 use super::{Deflection, MAX_SEEDS, Params, Seeding};
 use crate::parameters::{
@@ -11,7 +11,7 @@ use crate::parameters::{
 /// Seeding by parts.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct SeedingParts {
-    /// Selects the field below that has an effect.
+    /// Selects which of the fields below has an effect.
     pub kind: SeedingKind,
     /// Number of random seed points.
     pub count: usize,
@@ -21,7 +21,7 @@ pub struct SeedingParts {
     pub per_voxel: usize,
 }
 
-/// How seed points are spread.
+/// How seed points are distributed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum SeedingKind {
     /// [`Seeding::Random`].
@@ -33,7 +33,7 @@ pub enum SeedingKind {
 }
 
 impl SeedingKind {
-    /// The row of the value that has an effect.
+    /// Key of the row that has an effect.
     pub const fn key(self) -> &'static str {
         match self {
             Self::Random => "count",
@@ -177,7 +177,7 @@ pub(super) fn seeding_text(seeding: Seeding) -> String {
     }
 }
 
-/// Reads such a text, also with numbers that no limits permit: the check names them.
+/// Parses such a text, even with values beyond the limits, which the check reports.
 pub(super) fn read_seeding(text: &str) -> Option<Seeding> {
     let (kind, number) = text.split_once(':')?;
     match kind {
@@ -194,9 +194,9 @@ pub(super) fn read_seeding(text: &str) -> Option<Seeding> {
 /// Deflection by parts.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct DeflectionParts {
-    /// Whether the others have an effect.
+    /// Whether the other fields have an effect.
     pub deflected: bool,
-    /// Shares, kept while there is no deflection.
+    /// Shares, retained while there is no deflection.
     pub shares: Deflection,
 }
 

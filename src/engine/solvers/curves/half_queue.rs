@@ -1,11 +1,11 @@
-//! Which half comes next when a lane is free: of every start forward and, both ways, backward.
+//! The next half curve for a free lane: for every start the forward half and, with both ways, the backward half.
 
 use super::StopReason;
 
 /// Halves followed side by side: one AVX2 register of `f32`.
 pub const LANES: usize = 8;
 
-/// The reason of a half that is still to be followed.
+/// The reason of a half that has not been followed yet.
 pub const PENDING: StopReason = StopReason::Seed;
 
 pub struct Queue {
@@ -13,7 +13,7 @@ pub struct Queue {
     senses: usize,
 }
 
-/// A half that is to be followed now.
+/// The next half to follow.
 pub struct NextHalf {
     pub half: usize,
     pub start: usize,
@@ -21,7 +21,7 @@ pub struct NextHalf {
     pub sense: f32,
 }
 
-/// Halves of every start.
+/// Number of halves per start.
 pub fn senses(both_ways: bool) -> usize {
     if both_ways { 2 } else { 1 }
 }
@@ -34,7 +34,7 @@ impl Queue {
         }
     }
 
-    /// Passes over those that ended where they start.
+    /// Skips halves that ended at their seeds.
     pub fn take<H>(&mut self, halves: &[H], reason: impl Fn(&H) -> StopReason) -> Option<NextHalf> {
         let ahead = halves.get(self.next..)?;
         let half = self.next + ahead.iter().position(|h| reason(h) == PENDING)?;

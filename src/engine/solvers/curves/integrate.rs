@@ -1,5 +1,5 @@
-//! One step along a field of directions: Euler, the midpoint rule and the classical method of Kutta
-//! (1901), of order 1, 2 and 4 where the field is smooth.
+//! One step along a field of directions: Euler, the midpoint rule and the classical method of Kutta (1901), of order
+//! 1, 2 and 4 in smooth fields.
 
 use super::Integrator;
 use std::ops::{Add, Div, Mul};
@@ -17,7 +17,7 @@ pub trait DirectionField {
     fn direction(&self, at: Self::Vector, along: Self::Vector) -> Self::Vector;
 }
 
-/// The point one step of `length` further; `first` is the direction at `at`.
+/// The point one step of `length` ahead; `first` is the direction at `at`.
 #[inline(always)]
 pub fn step<F: DirectionField>(
     field: &F,

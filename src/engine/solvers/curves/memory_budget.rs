@@ -1,37 +1,36 @@
-//! Whether results fit in the host's memory, asked while they come.
+//! Checks whether results fit in the host's memory while they arrive.
 
 use super::collect::{CurvePart, JoinedCurves};
 use crate::compute::memory::size;
 use crate::compute::{Cancelled, Control};
-use crate::data::words::large_count;
+use crate::data::text::large_count;
 use crate::solvers::Error;
 use rayon::prelude::*;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Memory that one point and one curve take at the most, bytes. The most is not taken here but when the
-/// result is saved: its points with FA, and those of the file that is read back to be compared, in a
-/// vector that grows by doubling.
+/// Largest memory per point and per curve, bytes. The maximum occurs when the result is saved: its points with FA,
+/// plus those of the file that is read back for comparison, in a vector that grows by doubling.
 const BYTES_PER_POINT: u64 = 12 + 4 + 3 * 12;
 const BYTES_PER_LINE: u64 = 150;
 
-/// Parts that foretell the rest, and the share of the work they may be.
+/// Number of parts from which the total is predicted, and the largest share of the work that they may be.
 const SAMPLES: usize = 16;
 pub const SAMPLE_SHARE: usize = 32;
 
 pub struct MemoryBudget<'a> {
-    /// "streamlines", and how many seeds they have.
+    /// "streamlines" or "rays", and the number of their seeds.
     what: &'static str,
     seeds: usize,
-    /// Bytes that curves may take, and have taken.
+    /// Bytes that curves may take, and bytes taken so far.
     memory: Option<u64>,
     taken: AtomicU64,
-    /// Seeds whose curves are among those.
+    /// Seeds whose curves are included.
     done: AtomicU64,
     control: &'a Control,
 }
 
 impl<'a> MemoryBudget<'a> {
-    /// For curves of this many seeds, in this many bytes if there is a limit.
+    /// A budget for curves of this many seeds, in this many bytes if there is a limit.
     pub fn new(
         what: &'static str,
         seeds: usize,
@@ -48,7 +47,7 @@ impl<'a> MemoryBudget<'a> {
         }
     }
 
-    /// Whether there is a limit that the curves of all seeds would pass with this many points each.
+    /// Whether there is a limit that the curves of all seeds would exceed with this many points each.
     pub fn may_fill(&self, points: u64) -> bool {
         let each = points
             .saturating_mul(BYTES_PER_POINT)
@@ -56,9 +55,10 @@ impl<'a> MemoryBudget<'a> {
         self.memory.is_some() && each.saturating_mul(self.seeds as u64) > self.memory()
     }
 
-    /// Refuses what some of this many equal parts say would not fit: `part` makes one of them and tells
-    /// the bytes it takes. Seeds have at most this many points each. On the threads of the caller's pool.
-    pub fn foretell(
+    /// Returns an error if a sample of this many equal parts predicts that the result will not fit: `part` computes
+    /// one of them and returns the bytes it takes. Seeds have at most `points` points each. Runs on the threads of
+    /// the caller's pool.
+    pub fn predict_memory(
         &self,
         points: u64,
         parts: usize,
@@ -72,15 +72,15 @@ impl<'a> MemoryBudget<'a> {
             .map(|i| part(i * parts / SAMPLES));
         let sample: Vec<u64> = sample.collect::<Result<_, Cancelled>>()?;
         let share = SAMPLES as f64 / parts as f64;
-        self.foresee(sample.iter().sum::<u64>() as f64 / share)
+        self.check_memory(sample.iter().sum::<u64>() as f64 / share)
     }
 
     fn memory(&self) -> u64 {
         self.memory.unwrap_or(u64::MAX)
     }
 
-    /// Refuses what a sample says would not fit.
-    pub fn foresee(&self, bytes: f64) -> Result<(), Error> {
+    /// Returns an error if a predicted size does not fit.
+    pub fn check_memory(&self, bytes: f64) -> Result<(), Error> {
         if bytes <= self.memory() as f64 {
             return Ok(());
         }
@@ -94,8 +94,7 @@ impl<'a> MemoryBudget<'a> {
         )))
     }
 
-    /// Counts the curves of this many more seeds, `steps` of progress; refuses them when they are too
-    /// many.
+    /// Counts the curves of this many more seeds and `steps` of progress; returns an error if they do not fit.
     pub fn count<'b>(
         &self,
         seeds: u64,
@@ -111,8 +110,8 @@ impl<'a> MemoryBudget<'a> {
         Ok(())
     }
 
-    /// Whether the points of this many seeds more would fit beside what is there.
-    pub fn has(&self, seeds: u64, points: u64) -> Result<(), Error> {
+    /// Returns an error if the points of this many more seeds would not fit in addition to what has been taken.
+    pub fn check_points(&self, seeds: u64, points: u64) -> Result<(), Error> {
         let taken = self.taken.load(Ordering::Relaxed) + points * BYTES_PER_POINT;
         if taken > self.memory() {
             return Err(self.full(self.done.load(Ordering::Relaxed) + seeds));
@@ -132,7 +131,7 @@ impl<'a> MemoryBudget<'a> {
     }
 }
 
-/// Memory that a part's curves will have taken in the end, bytes.
+/// Memory that a part's curves take in the end, bytes.
 pub fn taken(joined: &JoinedCurves) -> u64 {
     let of = |lines: &CurvePart| {
         lines.points.len() as u64 * BYTES_PER_POINT + lines.count() as u64 * BYTES_PER_LINE

@@ -1,19 +1,17 @@
-//! Curves that follow tensors from seed points: what streamlines ([`super::tracking`]) and geodesic rays
-//! ([`super::geodesic`]) share.
+//! Curves that follow tensors from seed points: the common part of streamlines ([`super::tracking`]) and geodesic
+//! rays ([`super::geodesic`]).
 //!
-//! A seed starts one half or two, each followed until a [`StopReason`] ends it; the halves are joined, and
-//! the regions decide the [`SeedOutcome`] of the whole.
+//! A seed starts one half or two, each followed until a [`StopReason`] ends it; the halves are joined, and the
+//! regions determine the [`SeedOutcome`] of the whole.
 //!
-//! *What counts.*
-//! - The volume is the union of the voxels' boxes; between the outer voxel centres and the faces
-//!   tensors are continued as constants. The mask is where the interpolated share of fitted voxels
-//!   is at least one half.
-//! - Regions are met on the segments, not only at the points: exactly for spheres, boxes and the
-//!   voxel boxes of masks. In a target or terminate region the last point is where it was entered.
-//!   Where all targets are to be reached none of them cuts: they are met on the way, like includes.
-//!   What lies beyond a cut does not count for include and exclude. The seed is the first point of
-//!   both halves: one that lies in a target has length 0 and is too short.
-//! - The fate named is the first that fits in the order of [`SeedOutcome`], except that no start comes before all.
+//! *Rules.*
+//! - The volume is the union of the voxels' boxes; between the outer voxel centres and the faces, tensors are
+//!   extended as constants. The mask is where the interpolated fraction of fitted voxels is at least one half.
+//! - Regions are tested on segments, not only at points: exactly for spheres, boxes and the voxel boxes of masks. In
+//!   a target or terminate region, the last point is where the curve entered it. If all targets must be reached, none
+//!   of them cuts: they are met on the way, like includes. Beyond a cut, include and exclude regions do not count.
+//!   The seed is the first point of both halves: a curve whose seed lies in a target has length 0 and is too short.
+//! - The outcome is the first that applies in the order of [`SeedOutcome`], except that no start precedes all others.
 
 pub(super) mod cells;
 mod check;

@@ -1,4 +1,4 @@
-//! The fates of seeds, and the curves that start at them.
+//! Outcomes of seeds, and the curves that start at them.
 
 use crate::data::{Tractogram, keyed};
 use serde::{Deserialize, Serialize};
@@ -18,14 +18,14 @@ pub enum StopReason {
     Angle = 5,
     MaxLength = 6,
     MaxSteps = 7,
-    /// Only one half was asked for: this end is the seed.
+    /// Only one half was requested: this end is the seed.
     Seed = 8,
-    /// Circled on the spot (geodesic rays only).
+    /// Circled on the spot (only geodesic rays).
     Loop = 9,
-    /// Came where interpolation gives a tensor that is not positive definite, which no metric belongs
-    /// to: cubic B-splines beside a border, or half precision (geodesic rays only).
+    /// Reached a point where interpolation gives a tensor that is not positive definite, for which there is no
+    /// metric: cubic B-splines near a border, or half precision (only geodesic rays).
     Indefinite = 10,
-    /// Grew so fast that a step would have passed over voxels (the papers' form of geodesic rays only).
+    /// Accelerated so much that a step would have skipped voxels (only the papers' form of geodesic rays).
     Leap = 11,
 }
 
@@ -48,8 +48,8 @@ impl StopReason {
         Self::Leap,
     ];
 
-    /// For people, short enough for a legend.
-    pub fn words(self) -> &'static str {
+    /// A label short enough for a legend.
+    pub fn label(self) -> &'static str {
         match self {
             Self::ReachedTarget => "Reached target",
             Self::Terminated => "Terminate region",
@@ -82,12 +82,12 @@ keyed!(StopReason {
     Leap = "leapt",
 });
 
-/// The fate of a seed.
+/// The outcome of a seed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[repr(u8)]
 pub enum SeedOutcome {
     Kept = 0,
-    /// There are targets and it reached none.
+    /// There are targets and it reached none of them.
     MissedTargets = 1,
     MissedInclude = 2,
     TouchedExclude = 3,
@@ -96,40 +96,39 @@ pub enum SeedOutcome {
     NoStart = 5,
 }
 
-/// Streamlines with, per streamline, `stop_start` and `stop_end` (a [`StopReason`] as number),
-/// `seed` (index of the seed point), where there are targets `target` (index among the target
-/// regions in the order given), and of a bootstrap `repetition` (from 0). Per point nothing.
+/// Streamlines with, per streamline, `stop_start` and `stop_end` (a [`StopReason`] as a number), `seed` (index of the
+/// seed point), with targets `target` (index among the target regions in their order), and for a bootstrap
+/// `repetition` (from 0). There are no values per point.
 #[derive(Clone, Debug)]
 pub struct Output {
     pub kept: Tractogram,
     /// Streamlines that missed the targets, one in `missed_every`, uncut: drawn thin and grey.
     pub missed: Tractogram,
     pub missed_every: usize,
-    /// How many seeds met each [`SeedOutcome`], by its number.
+    /// Number of seeds for each [`SeedOutcome`], by its number.
     pub fates: [u64; 6],
-    /// How many ends of streamlines that started stopped for each [`StopReason`], by its number,
-    /// whatever their fate.
+    /// Number of ends of started streamlines for each [`StopReason`], by its number, whatever their outcome.
     pub stops: [u64; StopReason::COUNT],
     /// Streamlines kept per target region; one with both ends in targets counts for both.
     pub per_target: Vec<u64>,
-    /// Integration steps taken, for rates.
+    /// Integration steps taken, for performance figures.
     pub steps: u64,
-    /// Seconds in kernels, where the backend measures them.
+    /// Kernel time in seconds, if the backend measures it.
     pub kernel_s: Option<f64>,
-    /// Why nothing starts, where somebody has looked.
+    /// Why nothing starts, if that was examined.
     pub starts: Option<Starts>,
 }
 
-/// Seeds by the first condition that each fails.
+/// Numbers of seeds by the first condition that each fails.
 #[derive(Clone, Copy, PartialEq, Debug, Default)]
 pub struct Starts {
     pub outside_volume: u64,
     /// Outside the mask of the tensors.
     pub outside_mask: u64,
-    /// Outside every region with role mask.
+    /// Outside all mask regions.
     pub outside_regions: u64,
     pub low_fa: u64,
     pub min_fa: Option<f64>,
-    /// Seeds that fail none of these.
+    /// Seeds that fail no condition.
     pub valid: u64,
 }

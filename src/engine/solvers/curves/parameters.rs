@@ -2,7 +2,7 @@
 
 use super::StopReason;
 use super::composite::{check_parts, read_deflection, read_seeding, seeding_text};
-use crate::data::words::{large_count, number};
+use crate::data::text::{large_count, number};
 use crate::parameters::{
     self, Choice, DefaultText, Kind, Limits, Number, Param, ParamError, Parameters, Scale, Switch,
     Text, Unit, number_text,
@@ -25,8 +25,8 @@ pub enum Interpolation {
     CubicBSpline,
 }
 
-/// How seed points are spread over the seed area: the union of the seed regions, or, where there
-/// is none, all voxels of the field's mask.
+/// Distribution of seed points over the seed area: the union of the seed regions, or, without any, all voxels of the
+/// field's mask.
 #[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
 pub enum Seeding {
     /// This many points in all, uniform in the seed area.
@@ -42,12 +42,12 @@ pub struct Params {
     pub integrator: Integrator,
     pub interpolation: Interpolation,
     pub seeding: Seeding,
-    /// Seeds the counter-based generator; each streamline draws by its own index.
+    /// Seed of the counter-based generator; each streamline uses its own index.
     pub random_seed: u64,
     pub step_mm: f64,
     /// Largest turn in one step, radians; `None` switches the test off.
     pub max_angle_rad: Option<f64>,
-    /// Stops where the interpolated tensor's FA is below; `None` switches the test off.
+    /// Stops where the interpolated tensor's FA is lower; `None` switches the test off.
     pub min_fa: Option<f64>,
     /// Shorter streamlines are dropped and counted.
     pub min_length_mm: f64,
@@ -55,43 +55,43 @@ pub struct Params {
     pub max_length_mm: Option<f64>,
     /// Hard cap on steps per half.
     pub max_steps: usize,
-    /// Whether one target is enough. All of them: none cuts, and every one has to be met.
+    /// Whether one target suffices. With all, none cuts, and every one must be met.
     #[serde(default = "Match::any")]
     pub targets: Match,
-    /// Whether one include region is enough.
+    /// Whether one include region suffices.
     #[serde(default = "Match::all")]
     pub includes: Match,
-    /// Follow both senses from the seed; else only the one with positive z (then y, then x).
+    /// Follows both senses from the seed; otherwise only the one with positive z (then y, then x).
     pub both_ways: bool,
     /// `None`: along the principal direction.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub deflection: Option<Deflection>,
-    /// Repetitions of the wild bootstrap, all from the same seeds; `None`: the tensors as they are.
+    /// Repetitions of the wild bootstrap, all from the same seeds; `None`: the fitted tensors.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub repetitions: Option<usize>,
 }
 
-/// How far the tensor turns the direction of the step before; a step of Euler's rule each.
+/// How strongly the tensor deflects the direction of the previous step; applied with Euler steps.
 #[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
 pub struct Deflection {
-    /// Share of the principal direction, 0..=1; 1 leaves nothing else.
+    /// Share of the principal direction, 0..=1; at 1 it is the only part.
     pub f: f64,
-    /// Share, 0..=1, of the deflected direction in the rest; what is left keeps straight on.
+    /// Share, 0..=1, of the deflected direction in the rest; the remainder continues straight.
     pub g: f64,
 }
 
 impl Deflection {
-    /// Mostly the tensor's own deflection, a little of the principal direction: stays on course where
-    /// fibres cross, still turns with a bundle (the middle of what Lazar et al. 2003 tried).
+    /// Mostly the tensor's own deflection, a little of the principal direction: stays on course where fibres cross,
+    /// yet turns with a bundle (the middle of the range that Lazar et al. 2003 tried).
     pub fn defaults() -> Self {
         Self { f: 0.3, g: 0.7 }
     }
 }
 
-/// The FA that streamlines stop below.
+/// The FA below which streamlines stop.
 const DEFAULT_MIN_FA: f64 = 0.15;
 
-/// Repetitions of a bootstrap where it is switched on: shares of one in ten are known to ±0.04.
+/// Repetitions of a bootstrap when it is switched on: determines shares of one in ten to ±0.04.
 pub const DEFAULT_REPETITIONS: usize = 50;
 
 impl Params {
@@ -108,7 +108,7 @@ impl Params {
             min_length_mm: 30.0,
             max_length_mm: Some(300.0),
             max_steps: 10_000,
-            // The roles say so: reach one of the targets, pass through all of the includes.
+            // Natural for the roles: reach one of the targets, pass through all of the includes.
             targets: Match::Any,
             includes: Match::All,
             both_ways: true,
@@ -123,7 +123,7 @@ impl Params {
     }
 
     pub(in crate::solvers) fn step_limit(&self) -> StepLimit {
-        // By a hair more, so that 300 mm are 600 steps of 0.5 mm however they round.
+        // A small margin keeps 300 mm at 600 steps of 0.5 mm despite rounding.
         let in_length = |mm: f64| (mm / self.step_mm * (1.0 + 1e-9)).min(u32::MAX.into()) as u32;
         let in_length = self.max_length_mm.map_or(u32::MAX, in_length);
         let most = u32::try_from(self.max_steps).unwrap_or(u32::MAX);
@@ -138,12 +138,12 @@ impl Params {
         }
     }
 
-    /// Cosine of the largest turn in a step; below -1 if any will do.
+    /// Cosine of the largest turn per step; below -1 if there is no limit.
     pub(in crate::solvers) fn min_cos(&self) -> f32 {
         self.max_angle_rad.map_or(-2.0, |angle| angle.cos() as f32)
     }
 
-    /// Checks that the steps reach the smallest length.
+    /// Checks that the permitted steps reach the smallest length.
     pub fn check_reach(&self) -> Result<(), ParamError> {
         let halves = if self.both_ways { 2.0 } else { 1.0 };
         let longest = halves * self.max_steps as f64 * self.step_mm;
@@ -162,7 +162,7 @@ impl Params {
     }
 }
 
-/// Of several regions with one role.
+/// How many of several regions with one role must be met.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub enum Match {
     Any,
@@ -179,10 +179,10 @@ impl Match {
     }
 }
 
-/// `off` for curves of both kinds; forms name the one.
+/// `off` applies to curves of both kinds; forms name one of them.
 const CROSS_LOW_FA: &str = "off: curves cross low FA";
 
-/// The help of a command lists the defaults, which rays and streamlines have different ones of.
+/// The help of a command lists its defaults, which differ between rays and streamlines.
 impl Parameters for Params {
     const TABLE: &'static [Param<Self>] = &[
         Param {
@@ -206,13 +206,13 @@ impl Parameters for Params {
         },
         Param {
             value_name: "N",
-            help: "Starts the random numbers; the same seed gives the same result",
+            help: "Seed of the random numbers; the same seed gives the same result",
             hint: "Same seed, same paths",
             default_text: DefaultText::Listed,
             ..Param::new(
                 "random-seed",
                 "Random seed",
-                // A number in double precision would not hold all of them.
+                // Double precision would not represent all of them.
                 Kind::Text(Text {
                     expected: "a whole number from 0",
                     short: true,
@@ -236,7 +236,7 @@ impl Parameters for Params {
                 Kind::Number(Number {
                     unit: Unit::Mm,
                     soft: (0.1, 2.0),
-                    // A shorter step does not move a point in single precision.
+                    // In single precision a shorter step does not move a point.
                     hard: Limits::between(1e-7, f64::INFINITY),
                     ..Number::new(
                         |p| Some(p.step_mm),
@@ -267,7 +267,7 @@ impl Parameters for Params {
         Param {
             value_name: "FA|off",
             help: "Stop below this FA, or off",
-            hint: "Stops a path where the tensor has little direction",
+            hint: "Stops a path where the anisotropy is low",
             default_text: DefaultText::Listed,
             ..Param::new(
                 "fa",
@@ -282,7 +282,7 @@ impl Parameters for Params {
         },
         Param {
             value_name: "MM",
-            help: "Shorter curves are dropped, mm",
+            help: "Discard curves shorter than this, mm",
             hint: "Shorter paths are discarded and counted; longer ones end there",
             default_text: DefaultText::Listed,
             ..Param::new(
@@ -302,7 +302,7 @@ impl Parameters for Params {
         },
         Param {
             value_name: "MM|off",
-            help: "Curves stop at this length, mm, or off; of rays both ways, each half does",
+            help: "Stop curves at this length, mm, or off; with --both-ways, this applies to each half of a ray",
             default_text: DefaultText::Listed,
             ..Param::new(
                 "max-length",
@@ -319,7 +319,7 @@ impl Parameters for Params {
         },
         Param {
             value_name: "N",
-            help: "Each half stops after N steps",
+            help: "Stop each half after N steps",
             reason: "a guard: the length limit ends a streamline long before",
             default_text: DefaultText::Listed,
             ..Param::new(
@@ -338,7 +338,7 @@ impl Parameters for Params {
         },
         Param {
             value_name: "INTEGRATOR",
-            help: "How steps are taken; rk2 is the midpoint rule",
+            help: "Integration scheme; rk2 is the midpoint rule",
             hint: "Higher orders follow bends more closely at the same step",
             default_text: DefaultText::Listed,
             ..Param::new(
@@ -392,8 +392,8 @@ impl Parameters for Params {
         },
         Param {
             value_name: "TARGETS",
-            help: "One target is enough, or all have to be reached",
-            hint: "Any: it ends in the first target it meets. All: it has to meet every one and is not cut",
+            help: "Whether one target is enough or all must be reached",
+            hint: "Any: it ends in the first target it meets. All: it must meet every one and is not cut",
             default_text: DefaultText::Omitted,
             ..Param::new(
                 "targets",
@@ -416,8 +416,8 @@ impl Parameters for Params {
         },
         Param {
             value_name: "INCLUDES",
-            help: "One include region is enough, or all have to be passed",
-            hint: "Any: one of the include regions is enough. All: it has to pass through every one",
+            help: "Whether one include region is enough or all must be passed",
+            hint: "Any: one of the include regions is enough. All: it must pass through every one",
             default_text: DefaultText::Omitted,
             ..Param::new(
                 "includes",
@@ -440,8 +440,9 @@ impl Parameters for Params {
         },
         Param {
             value_name: "F,G",
-            help: "Tensor deflection (TEND) instead of the principal direction: its share f, and of the rest the \
-                   share g of what the tensor makes of the last direction; each from 0 to 1. Takes Euler's steps",
+            help: "Tensor deflection (TEND) instead of the principal direction: f is the weight of the \
+                   principal direction, and g the weight of the deflected direction in the rest; each from 0 \
+                   to 1. Takes Euler steps",
             default_text: DefaultText::Omitted,
             ..Param::new(
                 "deflect",
@@ -466,7 +467,8 @@ impl Parameters for Params {
         },
         Param {
             value_name: "N",
-            help: "Probabilistic: track so often, each time in tensors of a wild bootstrap of the fit's residuals",
+            help: "Probabilistic tracking: track from each seed N times, each time in tensors from a wild \
+                   bootstrap of the fit's residuals",
             hint: "Probabilistic: tracks from every seed several times, each time through tensors refitted with \
                    random signs of the residuals (wild bootstrap)",
             default_text: DefaultText::Omitted,
@@ -477,7 +479,7 @@ impl Parameters for Params {
                     scale: Scale::Logarithmic,
                     decimals: 0,
                     soft: (1.0, 1_000.0),
-                    // `f32` holds these counts exactly; more repetitions take too long to wait for.
+                    // `f32` represents these counts exactly; more repetitions would take too long.
                     hard: Limits::whole(1.0, 100_000.0),
                     off: Some("off: deterministic"),
                     on: Some(DEFAULT_REPETITIONS as f64),
@@ -489,8 +491,8 @@ impl Parameters for Params {
             )
         },
         Param {
-            help: "Follow one sense only from each seed (rays always do without --both-ways)",
-            hint: "Paths leave the seed in both senses",
+            help: "Follow only one direction from each seed (as rays do without --both-ways)",
+            hint: "Paths leave the seed in both directions",
             default_text: DefaultText::Omitted,
             ..Param::new(
                 "one-way",
@@ -530,11 +532,11 @@ impl Parameters for Params {
     }
 }
 
-/// How many steps a half may take.
+/// The largest number of steps per half.
 pub(in crate::solvers) struct StepLimit {
     pub steps: u32,
     /// The stop reason at this limit.
     pub at_max: StopReason,
-    /// By the length alone.
+    /// The limit that follows from the length alone.
     pub in_length: u32,
 }

@@ -1,10 +1,10 @@
-//! Where a streamline meets the regions, exactly on its segments.
+//! Intersections of streamlines with regions, exact on their segments.
 
 use super::{Match, Params, SeedOutcome, StopReason};
 use crate::data::{Grid, Mask, Region, Role, Shape};
 use glam::{DVec3, I64Vec3};
 
-/// A region's points; closed sets for spheres and boxes, unions of voxel boxes for masks.
+/// The points of a region; closed sets for spheres and boxes, unions of voxel boxes for masks.
 pub enum Solid<'a> {
     Sphere { centre: DVec3, radius_mm: f64 },
     Box { low: DVec3, high: DVec3 },
@@ -26,7 +26,7 @@ impl<'a> Solid<'a> {
         }
     }
 
-    /// Smallest t in 0..=1 with `from + t (to − from)` in the region.
+    /// Smallest t in 0..=1 for which `from + t (to − from)` lies in the region.
     pub fn entry(&self, from: DVec3, to: DVec3) -> Option<f64> {
         let along = to - from;
         match self {
@@ -36,7 +36,7 @@ impl<'a> Solid<'a> {
                 if c <= 0.0 {
                     return Some(0.0);
                 }
-                // a t² + 2 b t + c = 0; the smaller root in the form that loses no digits.
+                // a t² + 2 b t + c = 0; the smaller root in the form without cancellation.
                 let (a, b) = (along.length_squared(), out.dot(along));
                 let under_root = b * b - a * c;
                 let approaches = b < 0.0 && under_root >= 0.0;
@@ -67,12 +67,12 @@ impl<'a> Solid<'a> {
         self.entry(point, point).is_some()
     }
 
-    /// World bounds, mm; of an empty mask such as hold no point.
+    /// World bounds, mm; for an empty mask, bounds that contain no point.
     pub fn bounds(&self) -> (DVec3, DVec3) {
         match self {
             Self::Sphere { centre, radius_mm } => (*centre - *radius_mm, *centre + *radius_mm),
             Self::Box { low, high } => (*low, *high),
-            // Of an empty one nothing is near.
+            // Nothing is near an empty mask.
             Self::Mask(mask) => mask
                 .bounds_inside()
                 .unwrap_or((DVec3::INFINITY, DVec3::NEG_INFINITY)),
@@ -80,8 +80,7 @@ impl<'a> Solid<'a> {
     }
 }
 
-/// Walks the voxels that a segment crosses, in order (Amanatides and Woo 1987), to the first of
-/// the mask.
+/// Visits the voxels that a segment crosses, in order (Amanatides and Woo 1987), until the first one in the mask.
 fn first_voxel(mask: &Mask, from: DVec3, to: DVec3) -> Option<f64> {
     let grid: &Grid = &mask.grid;
     // Voxel i covers i..i + 1 here.
@@ -107,7 +106,7 @@ fn first_voxel(mask: &Mask, from: DVec3, to: DVec3) -> Option<f64> {
         }
         let next = [0, 1, 2].map(|a| wall(&voxel, a));
         let axis = (0..3).min_by(|&a, &b| next[a].total_cmp(&next[b]))?;
-        // Also ends the walk of a segment that is not finite.
+        // This also ends the loop for a segment that is not finite.
         if !(next[axis] <= 1.0) {
             return None;
         }
@@ -116,12 +115,12 @@ fn first_voxel(mask: &Mask, from: DVec3, to: DVec3) -> Option<f64> {
     }
 }
 
-/// Whether no voxel around a short segment, in voxels of which i covers i..i + 1, is in the mask: most
-/// segments near a mask meet none, and this takes no division.
+/// Whether no voxel around a short segment is in the mask; in voxels, voxel i covers i..i + 1. Most segments near a
+/// mask meet none, and this needs no division.
 fn is_clear(mask: &Mask, from: DVec3, to: DVec3) -> bool {
-    /// Segments of a step cross a few voxels.
+    /// The segment of a step crosses few voxels.
     const FEW: i64 = 27;
-    /// Faces belong to both their voxels, however they are rounded.
+    /// Faces belong to both adjacent voxels, however coordinates are rounded.
     const FACE: f64 = 1e-9;
     let grid: &Grid = &mask.grid;
     let low = (from.min(to) - FACE).floor().as_i64vec3();
@@ -143,14 +142,14 @@ fn is_clear(mask: &Mask, from: DVec3, to: DVec3) -> bool {
     (low.z..=high.z).all(|z| (low.y..=high.y).all(|y| row(y, z)))
 }
 
-/// What happens where a streamline meets a region.
+/// The effect of a region on a streamline that meets it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Effect {
-    /// Cut there; index among the targets.
+    /// Cuts the streamline; index among the targets.
     Target(u32),
-    /// One of those that all are to be met; not cut there.
+    /// One of several targets that must all be met; does not cut.
     AllTargets,
-    /// Cut there.
+    /// Cuts the streamline.
     Terminate,
     Include,
     Exclude,
@@ -159,7 +158,7 @@ pub enum Effect {
 pub struct Gate<'a> {
     pub effect: Effect,
     pub solid: Solid<'a>,
-    /// Bounds grown by a step: only a point inside can end a segment that meets the region.
+    /// Bounds enlarged by a step: only a segment that ends inside them can meet the region.
     pub low: [f32; 3],
     pub high: [f32; 3],
 }
@@ -171,15 +170,15 @@ impl Gate<'_> {
     }
 }
 
-/// All regions but the seeds, ready for tests on segments.
+/// All regions except the seeds, prepared for tests on segments.
 pub struct RegionTests<'a> {
     pub gates: Vec<Gate<'a>>,
-    /// Streamlines stay in the union of these, if there are any.
+    /// Streamlines stay in the union of these mask regions, if there are any.
     masks: Vec<Solid<'a>>,
     pub targets: usize,
-    /// All targets are to be met.
+    /// Whether all targets must be met.
     pub all_targets: bool,
-    /// One include region is enough.
+    /// Whether one include region suffices.
     any_include: bool,
 }
 
@@ -208,7 +207,7 @@ impl<'a> RegionTests<'a> {
                 Role::Include => Effect::Include,
                 Role::Exclude => Effect::Exclude,
             };
-            // A thousandth more than the step, and more than f32 rounds.
+            // A thousandth more than the step, and more than the rounding error of f32.
             let margin = 1.001 * step_mm + 0.01;
             let (low, high) = solid.bounds();
             gates.push(Gate {
@@ -236,13 +235,12 @@ impl<'a> RegionTests<'a> {
         !self.masks.is_empty()
     }
 
-    /// Whether a point lies in the union of the mask regions; yes where there are none.
+    /// Whether a point lies in the union of the mask regions; true if there are none.
     pub fn allows(&self, point: [f32; 3]) -> bool {
         self.masks.is_empty() || self.masks.iter().any(|m| m.contains(world(point)))
     }
 
-    /// 1 in lanes whose point may end a segment that meets a region; in all of them under mask
-    /// regions.
+    /// 1 in lanes whose point may end a segment that meets a region; 1 in all lanes if there are mask regions.
     #[inline(always)]
     pub fn near<const N: usize>(&self, [x, y, z]: [&[f32; N]; 3]) -> [u32; N] {
         let mut near = [u32::from(self.has_masks()); N];
@@ -257,7 +255,7 @@ impl<'a> RegionTests<'a> {
         near
     }
 
-    /// Which gates hold a point, and the cut that this means for a curve that starts there.
+    /// The gates that contain a point, and the resulting cut of a curve that starts there.
     pub fn around(&self, point: [f32; 3]) -> (Vec<bool>, Cut) {
         let point = world(point);
         let inside: Vec<bool> = self.gates.iter().map(|g| g.solid.contains(point)).collect();
@@ -295,7 +293,7 @@ impl<'a> RegionTests<'a> {
         }
     }
 
-    /// What becomes of a curve that may have `reached` a target, by the other gates it meets.
+    /// The outcome of a curve that may have `reached` a target, from the other gates it meets.
     pub fn fate(&self, reached: bool, meets: impl Fn(usize) -> bool) -> SeedOutcome {
         let met = |effect| {
             let gates = self.gates.iter().enumerate();
@@ -322,21 +320,21 @@ impl<'a> RegionTests<'a> {
     }
 }
 
-/// Why a region ends a curve, and the target it was.
+/// Why a region ends a curve, and the target if it is one.
 pub type Cut = Option<(StopReason, Option<u32>)>;
 
-/// How a segment meets regions.
+/// How a segment meets the regions.
 pub struct Crossing {
     ends: [DVec3; 2],
     pub cut: Cut,
-    /// Share of the segment before the cut; infinite without one.
+    /// Fraction of the segment before the cut; infinite without a cut.
     pub cut_at: f64,
-    /// Gates that are met up to the cut: beyond it there is no curve.
+    /// Gates met before the cut.
     pub met: Vec<usize>,
 }
 
 impl Crossing {
-    /// The end of what is left of the segment.
+    /// The end of the remaining segment.
     pub fn end(&self) -> [f32; 3] {
         let [from, to] = self.ends;
         let end = if self.cut_at <= 1.0 {
@@ -352,8 +350,7 @@ fn world(point: [f32; 3]) -> DVec3 {
     glam::Vec3::from(point).as_dvec3()
 }
 
-/// Of two cuts at the same place a target counts before a terminate region, and the earlier target
-/// before the later.
+/// Between two cuts at the same point, a target precedes a terminate region, and an earlier target a later one.
 fn stronger(cut: Cut, effect: Effect) -> Cut {
     match (cut, effect) {
         (Some((StopReason::ReachedTarget, Some(old))), Effect::Target(new)) => {

@@ -1,19 +1,19 @@
-//! Where streamlines start.
+//! Seed points.
 
 use super::{Params, Seeding};
 use crate::compute::Control;
 use crate::data::random::Stream;
-use crate::data::words::{large_count, number};
+use crate::data::text::{large_count, number};
 use crate::data::{Grid, Mask, Region, Role, Shape, TensorField};
 use crate::solvers::Error;
 use glam::DVec3;
 use rayon::prelude::*;
 
-/// So many that the index of a seed is still exact in `f32`, where tractograms keep it.
+/// The largest number for which the index of a seed is exact in `f32`, in which tractograms store it.
 pub const MAX_SEEDS: usize = 1 << 24;
 
-/// Tries for a point that no earlier region claims: with 100 regions in one place, none is found
-/// once in 10⁴³.
+/// Attempts to draw a point that no earlier region contains: with 100 regions in one place, all of them fail once in
+/// 10⁴³.
 const MAX_TRIES: usize = 10_000;
 
 /// The seed points, by index.
@@ -35,7 +35,7 @@ pub enum Seeds<'a> {
 /// One region of the seed area.
 pub struct Part<'a> {
     shape: PartShape<'a>,
-    /// Volume of this part and those before it, mm³.
+    /// Volume of this part and all earlier ones, mm³.
     up_to_mm3: f64,
 }
 
@@ -139,7 +139,7 @@ fn input(sentence: impl Into<String>) -> Error {
     Error::Input(sentence.into())
 }
 
-/// Refuses more seeds than the program can number.
+/// Returns an error for more seeds than the program can number.
 pub fn check_count(seeds: usize) -> Result<(), String> {
     if seeds <= MAX_SEEDS {
         return Ok(());
@@ -252,7 +252,8 @@ impl Part<'_> {
     }
 }
 
-/// Uniform in the union: a part by its volume, a point in it, kept if no earlier part holds it too.
+/// Uniform in the union: a part is chosen by its volume, then a point in it, which is kept unless an earlier part
+/// contains it, too.
 fn in_union(parts: &[Part], stream: &mut Stream) -> DVec3 {
     let total = parts.last().map_or(0.0, |p| p.up_to_mm3);
     let mut point = DVec3::ZERO;
@@ -275,7 +276,7 @@ fn in_voxel(grid: &Grid, voxel: u32, stream: &mut Stream) -> DVec3 {
     grid.world(centre + shift)
 }
 
-/// Voxels of the field whose centre is in the seed area.
+/// Voxels of the field whose centres lie in the seed area.
 fn voxels_of_area(field: &TensorField, shapes: &[&Shape]) -> Vec<u32> {
     if shapes.is_empty() {
         return fitted(field);
@@ -291,8 +292,8 @@ fn voxels_of_area(field: &TensorField, shapes: &[&Shape]) -> Vec<u32> {
         .collect()
 }
 
-/// A regular world-axis grid through the first region's centre (the middle of the field where there
-/// is none), so that the points move with a region that is dragged.
+/// A regular world-axis grid through the first region's centre (or the middle of the field without regions), so that
+/// the points move with a dragged region.
 fn lattice(
     field: &TensorField,
     shapes: &[&Shape],
@@ -313,7 +314,7 @@ fn lattice(
     }
     let first = ((low - anchor) / spacing).ceil();
     let counts = (((high - anchor) / spacing).floor() - first + 1.0).max(DVec3::ZERO);
-    // Candidates are cheap, but not for ever: a second or two on one core.
+    // Candidates are cheap, but limited to a second or two on one core.
     const MAX_CANDIDATES: f64 = 4e8;
     if !(counts.element_product() <= MAX_CANDIDATES) {
         return Err(input(format!(
@@ -340,7 +341,7 @@ fn lattice(
         };
         (0..nx).map(at).filter(move |&p| in_area(p))
     };
-    // Counted before memory is taken for them, where they may be too many.
+    // Counted before memory is allocated, because there may be too many.
     if counts.element_product() > MAX_SEEDS as f64 {
         let rows = (0..ny * nz).into_par_iter();
         let found: Result<usize, Error> = rows

@@ -1,24 +1,24 @@
-//! Coefficients of the cubic B-splines that pass through every voxel's tensor.
+//! Coefficients of the cubic B-splines that interpolate every voxel's tensor.
 
 use super::cells::{INSIDE, Record};
 use crate::compute::{Cancelled, Control};
 use crate::data::TensorField;
 use rayon::prelude::*;
 
-/// Layers around the mask that get tensors from their neighbours before the filter: its response
-/// falls by 0.27 a voxel, so that after four the step to 0 no longer rings inside.
+/// Layers around the mask that receive tensors from their neighbours before the filter: its response falls by a
+/// factor of 0.27 per voxel, so that after four the step to 0 causes no ringing inside.
 pub const EXTENSION: usize = 4;
 
 /// Pole of the inverse filter, √3 − 2 (Unser 1999).
 const POLE: f32 = -0.267_949_2;
 
-/// Terms of the filter's start value: POLE⁴⁰ is below single precision by far.
+/// Terms of the filter's start value: POLE⁴⁰ is far below single precision.
 const HORIZON: usize = 40;
 
 /// Records in file order with a margin of one on every side, mirrored at the outer voxel centres.
 pub struct Coefficients<'a> {
     pub records: &'a [Record],
-    /// Records from one to the next along y and z.
+    /// Distance in records from one to the next along y and z.
     pub strides: [usize; 2],
 }
 
@@ -77,7 +77,7 @@ fn mirror(i: isize, n: usize) -> usize {
     i.min(period - i).min(n as isize - 1) as usize
 }
 
-/// The tensors, carried on for a few voxels outside the mask.
+/// The tensors, extended by a few voxels outside the mask.
 pub fn extend(
     mut records: Vec<Record>,
     [nx, ny, nz]: [usize; 3],
@@ -126,8 +126,8 @@ pub fn extend(
     Ok(records)
 }
 
-/// Replaces samples by coefficients along an axis whose neighbours lie `stride` records apart (Unser
-/// 1999): there and back, all lines at once.
+/// Replaces samples by coefficients along an axis whose neighbours lie `stride` records apart (Unser 1999): a forward
+/// and a backward pass over all lines at once.
 fn filter(records: &mut [Record], stride: usize) {
     let n = records.len() / stride;
     if n < 2 {

@@ -1,26 +1,26 @@
-//! The voxels that maps are made on.
+//! The grids of density maps.
 
 use super::{Error, Voxels};
 use crate::data::{AffineSource, Grid};
 use glam::{DAffine3, DMat3, DVec3};
 use std::sync::Arc;
 
-/// What a map is made on.
+/// The choice of a map's grid.
 #[derive(Clone, PartialEq, Debug)]
-pub enum On {
+pub enum DensityGrid {
     /// These voxels.
     Grid(Arc<Grid>),
-    /// Cubes of this edge, mm, in the box of these voxels and along their axes.
+    /// Cubes with this edge, mm, in the box of these voxels and along their axes.
     Within(Arc<Grid>, f64),
-    /// Cubes of this edge, mm, around the streamlines, along the world's axes.
+    /// Cubes with this edge, mm, around the streamlines, along the world axes.
     Around(f64),
 }
 
-/// Beyond this a map would not be read by programs that count voxels in 32 bits.
-const MOST_VOXELS: f64 = i32::MAX as f64;
+/// Programs that count voxels with 32 bits could not read a larger map.
+const MAX_VOXELS: f64 = i32::MAX as f64;
 
-impl On {
-    /// `bounds`: of the streamlines, mm.
+impl DensityGrid {
+    /// `bounds`: bounds of the streamlines, mm.
     pub fn grid(&self, bounds: Option<(DVec3, DVec3)>) -> Result<Arc<Grid>, Error> {
         match self {
             Self::Grid(grid) => Ok(grid.clone()),
@@ -45,7 +45,8 @@ impl On {
                     )
                 })?;
                 Voxels::check_edge(*edge_mm)?;
-                // A voxel more on each side, and corners at whole multiples: two maps of one edge match.
+                // One more voxel on each side, and corners at multiples of the edge: two maps with the same edge
+                // match.
                 let low = (low / *edge_mm).floor() * *edge_mm - *edge_mm;
                 let high = (high / *edge_mm).ceil() * *edge_mm + *edge_mm;
                 Ok(Arc::new(cubes(low, DMat3::IDENTITY, high - low, *edge_mm)?))
@@ -57,11 +58,11 @@ impl On {
 /// Cubes from an outer corner along unit directions that cover an extent, mm.
 fn cubes(corner: DVec3, directions: DMat3, extent: DVec3, edge_mm: f64) -> Result<Grid, Error> {
     Voxels::check_edge(edge_mm)?;
-    // By a hair less, so that 10 mm are 20 voxels of 0.5 mm however they round.
+    // A small margin keeps 10 mm at 20 voxels of 0.5 mm despite rounding.
     let counts = (extent / edge_mm - 1e-6).ceil().max(DVec3::ONE);
-    if !(counts.element_product() <= MOST_VOXELS) {
+    if !(counts.element_product() <= MAX_VOXELS) {
         return Err(Error::Input(format!(
-            "Voxels of {edge_mm} mm would be {:.1e} of them, expected at most {MOST_VOXELS:.1e}; choose \
+            "Voxels of {edge_mm} mm would be {:.1e} of them, expected at most {MAX_VOXELS:.1e}; choose \
              larger ones",
             counts.element_product()
         )));

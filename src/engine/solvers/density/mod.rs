@@ -1,23 +1,21 @@
-//! Maps of where streamlines pass: visits of voxels, lengths in them, and their directions.
+//! Density maps of streamlines: visits of voxels, lengths inside them, and directions.
 //!
-//! *Visits.* A streamline counts once in each voxel that it passes, however often it comes back; divided
-//! by the number of streamlines that were sent, a visit map of a seed region (Behrens et al. 2003, Magn
-//! Reson Med 50:1077); on a grid finer than the scan's, a track-density image (Calamante et al. 2010,
-//! NeuroImage 53:1233). *Lengths* are exact: each segment is cut at the faces between voxels, so that the
-//! sum over the grid is the length of all that lies in it. *Directions* are the mean of abs(x), abs(y),
-//! abs(z) of the segments by their length, scaled to the voxel's value: red, green, blue of the world's
-//! axes (Pajevic and Pierpaoli 1999).
+//! *Visits.* A streamline counts once in each voxel that it crosses, however often it returns; divided by the number
+//! of streamlines sent from a seed region, this is a visit map (Behrens et al. 2003, Magn Reson Med 50:1077); on a
+//! grid finer than the scan's, a track-density image (Calamante et al. 2010, NeuroImage 53:1233). *Lengths* are
+//! exact: each segment is cut at the faces between voxels, so that the sum over the grid is the total length inside
+//! it. *Directions* are the length-weighted mean of abs(x), abs(y), abs(z) of the segments, scaled to the voxel's
+//! value: red, green, blue for the world axes (Pajevic and Pierpaoli 1999).
 //!
-//! Lengths are added as whole numbers of 2⁻²⁴ mm: no sum depends on the order, and so on the number of
-//! threads. Along a streamline they are differences of one rounded running length: the error of a
-//! streamline is 2⁻²⁴ mm, of whatever number of pieces. Cost: one floor per axis and segment, one cut per
-//! face that is crossed.
+//! Lengths are added as integers in units of 2⁻²⁴ mm: no sum depends on the order, hence none on the number of
+//! threads. Along a streamline they are differences of one rounded running length: the error of a streamline is 2⁻²⁴
+//! mm, however many pieces it has. Cost: one floor per axis and segment, one cut per crossed face.
 
 mod grids;
 mod parameters;
 mod walk;
 
-pub use grids::On;
+pub use grids::DensityGrid;
 pub use parameters::{Measure, Params, Voxels};
 
 pub use super::Error;
@@ -29,7 +27,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 pub use walk::Walk;
 
-/// Units of length in a mm: whole numbers of them are added.
+/// Units of length per mm, added as integers.
 const UNITS_PER_MM: f64 = (1 << 24) as f64;
 
 #[derive(Clone, Debug)]
@@ -39,15 +37,15 @@ pub struct Output {
     /// Length inside and outside the grid, mm.
     pub inside_mm: f64,
     pub outside_mm: f64,
-    /// Voxels that any streamline passes.
+    /// Number of voxels crossed by any streamline.
     pub voxels: u64,
-    /// Segments with an end that is not finite: left out.
+    /// Number of segments with a non-finite end, which are left out.
     pub not_finite: u64,
 }
 
 impl Output {
-    /// The image to look at: values of three frames become a colour image, of which 0.2 % of the voxels
-    /// are brighter than can be shown.
+    /// The image for display: values in three frames become a colour image in which 0.2 % of the voxels are
+    /// saturated.
     pub fn picture(&self) -> Volume {
         let volume = &self.volume;
         if volume.frames != 3 {
@@ -66,14 +64,14 @@ impl Output {
     }
 }
 
-/// Memory that a map takes while it is made, bytes.
+/// Memory needed to compute a map, bytes.
 fn bytes(grid: &Grid, params: &Params) -> u64 {
     let sums = if params.by_direction { 4 * 8 } else { 8 };
     let frames = if params.by_direction { 12 } else { 4 };
     grid.voxel_count() as u64 * (sums + frames)
 }
 
-/// Refused where it would take more than this many bytes of memory.
+/// Computes a map; returns an error if it would take more than `memory` bytes.
 pub fn density(
     tractogram: &Tractogram,
     grid: &Arc<Grid>,
@@ -85,8 +83,8 @@ pub fn density(
     params.check()?;
     if let Some(sent) = params.sent.filter(|&n| n < tractogram.len() as u64) {
         return Err(Error::Input(format!(
-            "The number of streamlines sent is {sent}, fewer than the {} that are there; give how many \
-             were sent from the seeds, or leave it out for counts",
+            "The number of streamlines sent is {sent}, fewer than the {} in the file; give the number sent \
+             from the seeds, or leave it out for counts",
             tractogram.len()
         )));
     }
@@ -104,11 +102,11 @@ pub fn density(
     Ok(backend.install(|| count(tractogram, grid, params, control))?)
 }
 
-/// What threads add to.
+/// Sums shared by threads.
 struct Sums {
     visits: Vec<AtomicU32>,
     lengths: Vec<AtomicU64>,
-    /// By axis; empty where nobody asks.
+    /// By axis; empty unless requested.
     directions: [Vec<AtomicU64>; 3],
     inside: AtomicU64,
     all: AtomicU64,
@@ -121,7 +119,7 @@ fn count(
     params: &Params,
     control: &Control,
 ) -> Result<Output, Cancelled> {
-    /// Streamlines of one piece of work.
+    /// Streamlines per work item.
     const PIECE: usize = 64;
     let n = grid.voxel_count();
     let visits = params.measure == Measure::Visits;
@@ -242,7 +240,7 @@ fn output(sums: &Sums, grid: &Arc<Grid>, params: &Params) -> Output {
     }
 }
 
-/// Values that are not counts: one frame, or three by direction.
+/// Values other than counts: one frame, or three by direction.
 fn measured(
     sums: &Sums,
     grid: &Arc<Grid>,

@@ -10,9 +10,9 @@ use serde::{Deserialize, Serialize};
 /// The quantity that is summed in each voxel.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub enum Measure {
-    /// Streamlines that pass the voxel.
+    /// Number of streamlines that cross the voxel.
     Visits,
-    /// mm of streamlines in the voxel.
+    /// Length of streamlines in the voxel, mm.
     Length,
 }
 
@@ -21,7 +21,7 @@ pub enum Measure {
 pub struct Params {
     /// The quantity that is summed in each voxel.
     pub measure: Measure,
-    /// How many streamlines were sent: values are divided by it.
+    /// Number of streamlines sent, by which values are divided.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sent: Option<u64>,
     /// Three frames, by direction, instead of one.
@@ -48,7 +48,7 @@ impl Parameters for Params {
     const TABLE: &'static [Param<Self>] = &[
         Param {
             value_name: "MEASURE",
-            help: "Streamlines that pass each voxel, or their length in it, mm",
+            help: "Number of streamlines that pass each voxel, or their length in it, mm",
             default_text: DefaultText::Implied,
             ..Param::new(
                 "measure",
@@ -71,7 +71,7 @@ impl Parameters for Params {
         },
         Param {
             value_name: "N",
-            help: "Divide by the number of streamlines that were sent",
+            help: "Divide by this number of streamlines sent",
             default_text: DefaultText::Omitted,
             ..Param::new(
                 "sent",
@@ -90,7 +90,7 @@ impl Parameters for Params {
             )
         },
         Param {
-            help: "Three volumes, by direction",
+            help: "Write three volumes, one for each direction",
             hint: "Red: left–right, green: front–back, blue: up–down",
             default_text: DefaultText::Omitted,
             ..Param::new(
@@ -111,7 +111,7 @@ impl Parameters for Params {
     }
 }
 
-/// The voxels of a map; a table of its own, since a map on given voxels has none.
+/// The voxels of a map; a separate table, because a map on given voxels has none.
 #[derive(Clone, Copy, PartialEq, Debug, Default)]
 pub struct Voxels {
     /// Edge of cubes, mm; `None`: the voxels of the template or the streamline file.
@@ -119,7 +119,7 @@ pub struct Voxels {
 }
 
 impl Voxels {
-    /// Refuses an edge that no map has.
+    /// Returns an error for an invalid edge.
     pub(super) fn check_edge(edge_mm: f64) -> Result<(), Error> {
         let edge_mm = Some(edge_mm);
         Ok(parameters::check(&Self { edge_mm })?)
@@ -129,7 +129,8 @@ impl Voxels {
 impl Parameters for Voxels {
     const TABLE: &'static [Param<Self>] = &[Param {
         value_name: "MM",
-        help: "Cubes of this edge instead, mm: in the template's box, or around the streamlines where there is none",
+        help: "Use cubic voxels with this edge instead, mm: in the box of the template, or around the \
+               streamlines if there is none",
         hint: "Smaller than the scan's: a super-resolved track-density image",
         default_text: DefaultText::Omitted,
         ..Param::new(
@@ -140,7 +141,7 @@ impl Parameters for Voxels {
                 soft: (0.25, 4.0),
                 hard: Limits::between(1e-3, 1e3),
                 off: Some("off: the image's voxels"),
-                // Half of a usual scan's.
+                // Half of a typical scan's voxel edge.
                 on: Some(1.0),
                 ..Number::new(|p| p.edge_mm, |p, v| p.edge_mm = v)
             }),

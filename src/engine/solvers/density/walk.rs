@@ -1,13 +1,13 @@
-//! Which voxels a segment passes, and where it enters and leaves each.
+//! The voxels that a segment crosses, with the points of entry and exit.
 
 use crate::data::Grid;
 use glam::{DAffine3, DVec3};
 
 pub struct Walk {
-    /// To coordinates in which voxel i is the half-open interval from i to i + 1.
+    /// Transform to coordinates in which voxel i is the half-open interval from i to i + 1.
     cells_from_world: DAffine3,
     shape: [usize; 3],
-    /// Where the present segment crosses a face, 0..=1.
+    /// Face crossings of the current segment, 0..=1.
     cuts: Vec<f64>,
 }
 
@@ -29,7 +29,7 @@ impl Walk {
             .then(|| cell.x as usize + nx * (cell.y as usize + ny * cell.z as usize))
     }
 
-    /// The voxel that holds a world point.
+    /// The voxel that contains a world point.
     pub fn point(&self, at: DVec3) -> Option<usize> {
         self.index(self.cells_from_world.transform_point3(at))
     }
@@ -46,7 +46,7 @@ impl Walk {
             return;
         }
         let along = to - from;
-        // What lies outside the grid is left out first: a far end would cross faces for ever.
+        // The part outside the grid is removed first: a distant end would cross countless faces.
         let (mut begin, mut end) = (0.0f64, 1.0f64);
         for axis in 0..3 {
             let (a, d, n) = (from[axis], along[axis], self.shape[axis] as f64);

@@ -1,30 +1,29 @@
-//! Bricks visited by all threads, those with the least values first.
+//! Bricks visited by all threads, those with the smallest values first.
 
 use super::layout::{Brick, Layout, NONE};
 use super::row::{Axes, Godunov, HopfLax, LANES, STRIDE, Stencil, lanes, selling};
-use super::{LocalSolver, OUTSIDE, Params, Prepared, Schedule, Source, UNREACHED};
+use super::{CostSource, LocalSolver, OUTSIDE, Params, Prepared, Schedule, UNREACHED};
 use crate::compute::simd::{self, Kernel};
 use crate::compute::{Cancelled, Control, Lanes};
 use rayon::prelude::*;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-/// Rows of the largest tile, 8 × 8 and one on either side, and those of the largest brick.
+/// Rows of the largest tile, 8 × 8 plus a margin of one, and rows of the largest brick.
 const TILE_ROWS: usize = 100;
-/// Of the woken neighbours: the brick itself.
+/// The brick itself, as a bit among the woken neighbours.
 const SELF: u32 = 1 << 13;
-/// A cell that is read through a long offset changed.
+/// Set if a cell that is read through a long offset has changed.
 const FAR: u32 = 1 << 27;
-/// Not waiting.
+/// Marks bricks that are not waiting.
 const QUIET: u32 = u32::MAX;
-/// Bricks that are visited at a time at least.
-const LEAST_BATCH: usize = 16;
+/// Smallest number of bricks visited at a time.
+const MIN_BATCH: usize = 16;
 
-/// Values by place for each source, infinity where no path leads; `look` is called after every batch of
-/// bricks.
+/// Values by place for each source, infinity where no path leads; `look` is called after every batch of bricks.
 pub fn solve(
     prepared: &Prepared,
-    sources: &[Arc<Source>],
+    sources: &[Arc<CostSource>],
     params: &Params,
     control: &Control,
     mut look: impl FnMut(&Front),
@@ -51,13 +50,13 @@ pub struct Front<'a> {
     tolerance: f32,
     /// Bits of the values: by field, then cell.
     cells: Vec<AtomicU32>,
-    /// Bits of the values by which voxels last woke their readers: by field, then row and lane. Small falls add up
-    /// against these. Only the visit of a row's brick reads and writes them.
+    /// Bits of the values with which voxels last woke their readers: by field, then row and lane. Small decreases add
+    /// up relative to these. Only the visit of a row's brick reads and writes them.
     known: Vec<AtomicU32>,
-    /// By field, then brick: bits of the least value that woke it, and where from.
+    /// By field, then brick: bits of the smallest value that woke it, and the direction from which it was woken.
     keys: Vec<AtomicU32>,
     woken: Vec<AtomicU32>,
-    /// Numbers of the waiting bricks.
+    /// Indices of the waiting bricks.
     list: Vec<u32>,
 }
 
@@ -65,7 +64,7 @@ impl<'a> Front<'a> {
     fn new(
         prepared: &Prepared,
         layout: &'a Layout,
-        sources: &[Arc<Source>],
+        sources: &[Arc<CostSource>],
         params: &Params,
         schedule: Schedule,
     ) -> Self {
@@ -105,8 +104,8 @@ impl<'a> Front<'a> {
         front.with_list(sources)
     }
 
-    /// The bricks that can read a cell of a source wait first.
-    fn with_list(mut self, sources: &[Arc<Source>]) -> Self {
+    /// Lists the bricks that can read a cell of a source.
+    fn with_list(mut self, sources: &[Arc<CostSource>]) -> Self {
         let count = self.layout.bricks.len();
         for (f, source) in sources.iter().enumerate() {
             for seed in &source.seeds {
@@ -150,7 +149,7 @@ impl<'a> Front<'a> {
         &self.known[field * voxels..(field + 1) * voxels]
     }
 
-    /// As they are, by place.
+    /// The current values, by place.
     pub fn values(&self) -> Vec<Vec<f32>> {
         let of = |f: usize| {
             let cells = self.field(f);
@@ -167,14 +166,14 @@ impl<'a> Front<'a> {
         (0..self.fields).map(of).collect()
     }
 
-    /// Visits those with the least values of the bricks that wait; false if none does.
+    /// Visits the waiting bricks with the smallest values; false if none waits.
     fn batch(&mut self, control: &Control) -> Result<bool, Cancelled> {
         if self.list.is_empty() {
             return Ok(false);
         }
         control.check()?;
         let mut now = std::mem::take(&mut self.list);
-        let count = (now.len() / self.schedule.one_in).max(LEAST_BATCH);
+        let count = (now.len() / self.schedule.one_in).max(MIN_BATCH);
         if count < now.len() {
             let key = |&b: &u32| self.keys[b as usize].load(Ordering::Relaxed);
             now.select_nth_unstable_by_key(count, key);
@@ -199,11 +198,11 @@ impl<'a> Front<'a> {
         Ok(true)
     }
 
-    /// Visits a brick; adds those that start waiting. Tells how many voxels were reached first.
+    /// Visits a brick and adds those that start waiting. Returns the number of voxels reached for the first time.
     fn visit(&self, at: u32, list: &mut Vec<u32>) -> u64 {
         let count = self.layout.bricks.len();
         let (field, name) = (at as usize / count, at as usize % count);
-        // The key first: whoever wakes the brick sets it last.
+        // The key is cleared first: a thread that wakes the brick sets it last.
         self.keys[at as usize].swap(QUIET, Ordering::AcqRel);
         let woken = self.woken[at as usize].swap(0, Ordering::AcqRel);
         let brick = &self.layout.bricks[name];
@@ -242,13 +241,13 @@ impl<'a> Front<'a> {
     }
 }
 
-/// What came out of a visit.
-struct Done {
-    /// Bits of the least value that fell.
+/// The result of a visit.
+struct VisitResult {
+    /// Bits of the smallest value that decreased.
     key: u32,
-    /// Neighbours that can read a cell that fell.
+    /// Neighbours that can read a cell that decreased.
     toward: u32,
-    /// Rows in which one did, by y and z.
+    /// Rows in which a cell decreased, by y and z.
     rows: u64,
     quiet: bool,
     reached: u64,
@@ -262,14 +261,14 @@ struct Visit<'a> {
     woken: u32,
 }
 
-/// Changed cells of a tile's rows: a bit for each of the ten.
+/// Changed cells of a tile's rows: one bit for each of the ten cells.
 type Changed = [u16; TILE_ROWS];
 
 impl Kernel for Visit<'_> {
-    type Output = Done;
+    type Output = VisitResult;
 
     #[inline(always)]
-    fn run<const FMA: bool>(self) -> Done {
+    fn run<const FMA: bool>(self) -> VisitResult {
         let [ny, nz] = self.front.layout.brick;
         let [sy, sz] = self.front.layout.stride;
         let side = ny + 2;
@@ -294,7 +293,7 @@ impl Kernel for Visit<'_> {
             let mut new: Changed = [0; TILE_ROWS];
             let mut any = 0;
             for i in rows.clone() {
-                // There and back, so that a front crosses the brick in either direction.
+                // In alternating order, so that a front crosses the brick in either direction.
                 let index = if turn % 2 == 0 {
                     i
                 } else {
@@ -314,7 +313,7 @@ impl Kernel for Visit<'_> {
                     slice: side * STRIDE,
                     at: first,
                 };
-                let after = self.least::<FMA>(index, &stencil, before, dirty, member);
+                let after = self.min_values::<FMA>(index, &stencil, before, dirty, member);
                 let cell = self.front.row_cell(self.brick, row.y, row.z);
                 let known = &self.known[index * LANES..][..LANES];
                 for lane in 0..LANES {
@@ -342,7 +341,7 @@ impl Kernel for Visit<'_> {
             old = new;
             member = self.front.local.uses_selling();
         }
-        let mut done = Done {
+        let mut done = VisitResult {
             key,
             toward: 0,
             rows: 0,
@@ -356,7 +355,7 @@ impl Kernel for Visit<'_> {
                     continue;
                 }
                 done.rows |= 1 << (y - 1 + ny * (z - 1));
-                // Which of before, here, after a neighbour along an axis may be.
+                // Whether the positions before, here and after along an axis can be affected.
                 let reach = |low: bool, high: bool| [low, true, high];
                 let x = reach(bits >> 1 & 1 == 1, bits >> 8 & 1 == 1);
                 let (yy, zz) = (reach(y == 1, y == ny), reach(z == 1, z == nz));
@@ -397,7 +396,7 @@ impl Visit<'_> {
         out
     }
 
-    /// For each octant (bits: + along x, y, z) the voxels that can read a cell that fell.
+    /// For each octant (bits: + along x, y, z) the voxels that can read a cell that decreased.
     #[inline(always)]
     fn dirty(&self, at: usize, side: usize, lanes: u8, old: &Changed, new: &Changed) -> [u8; 8] {
         let row = |at: usize| u32::from(old[at] | new[at]);
@@ -426,9 +425,9 @@ impl Visit<'_> {
         out
     }
 
-    /// The least values of a row's voxels.
+    /// The smallest values of a row's voxels.
     #[inline(always)]
-    fn least<const F: bool>(
+    fn min_values<const F: bool>(
         &self,
         index: usize,
         stencil: &Stencil<'_>,
@@ -442,7 +441,7 @@ impl Visit<'_> {
             let axes = Axes::<F>::new(&layout.rows[index].weights);
             let (sy, sz) = (STRIDE as isize, stencil.slice as isize);
             for pair in 0..4 {
-                // The octant with + along x, and its opposite.
+                // The octant with + along x, and the opposite octant.
                 let (o, opposite) = (1 | pair << 1, 7 ^ (1 | pair << 1));
                 if dirty[o] | dirty[opposite] == 0 {
                     continue;

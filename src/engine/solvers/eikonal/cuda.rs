@@ -1,17 +1,16 @@
-//! Cost fields on a graphics card: bricks of 4 × 4 × 4 voxels, each owned by one block of threads, whose
-//! teams visit those that wait with the least values first. Blocks wake one another's bricks through memory
-//! and never wait for all of them: what a front needs is the latency of its visits alone. A launch ends when
-//! no brick waits, or after some milliseconds, so that a job can be cancelled; the next goes on from there.
+//! Cost fields on a graphics card: bricks of 4 × 4 × 4 voxels, each owned by one block of threads, whose teams visit
+//! waiting bricks with the smallest values first. Blocks wake one another's bricks through memory and never wait for
+//! all others: the cost of a front is the latency of its visits alone. A launch ends when no brick waits, or after
+//! some milliseconds so that a job can be cancelled; the next launch continues from there.
 //!
-//! Found on an H200, where it takes less than a third of the time of rounds that a barrier of all blocks
-//! separates (a field of 196,000 voxels; two thirds where a front is short):
-//! - A window above the least value of all, beyond which bricks must wait, saves visits and loses time; the
-//!   order within a block is enough.
-//! - What no way to an octant's faces undercuts, kept for each octant, spares a quarter of the evaluations;
-//!   to know which cells of a brick its last visit left behind, a sixth.
-//! - Teams of 128 threads, two smaller blocks a multiprocessor, a warp that hands out turns, and turns given
-//!   out in advance were slower or no faster. Going through a brick twice a visit pays for the upwind
-//!   scheme alone.
+//! Measured on an H200, where it takes less than a third of the time of rounds separated by a barrier of all blocks
+//! (a field of 196,000 voxels; two thirds where a front is short):
+//! - A window above the smallest value, beyond which bricks must wait, saves visits and loses time; the order within
+//!   a block suffices.
+//! - A stored lower bound on the cost of a step to each octant's faces saves a quarter of the evaluations; a record
+//!   of which cells of a brick its last visit left changed saves a sixth.
+//! - Teams of 128 threads, two smaller blocks per multiprocessor, a warp that assigns turns, and turns assigned in
+//!   advance were slower or no faster. Two passes through a brick per visit pay off for the upwind scheme only.
 
 // Kernel launches.
 #![allow(unsafe_code)]
@@ -20,7 +19,7 @@ mod bricks;
 
 pub use bricks::Bricks;
 
-use super::{CostField, LocalSolver, Params, Prepared, Source};
+use super::{CostField, CostSource, LocalSolver, Params, Prepared};
 use crate::compute::cuda::{self, Device};
 use crate::compute::{Control, kernels};
 use crate::solvers::Error;
@@ -32,19 +31,19 @@ use cudarc::driver::{
 use std::sync::Arc;
 
 const WHAT: &str = "spreading costs";
-/// The whole job, and what would take less memory.
+/// The computation and a way to save memory, for errors.
 const JOB: &str = "solving for cost fields of that size";
 const LESS: &str = "choose a smaller mask";
-/// Of a block that owns bricks, as in kernels/eikonal.cu, and of one of any other kernel.
+/// Threads of a block that owns bricks, as in kernels/eikonal.cu, and of a block of any other kernel.
 const OWNER: u32 = 512;
 const THREADS: u32 = 256;
-/// Of the card in a launch at most: some ten milliseconds.
+/// Clock cycles of the card per launch at most: about ten milliseconds.
 const CLOCKS: u64 = 15_000_000;
-/// Words of Turn in kernels/eikonal.cu, and of State: the number of bricks that wait.
+/// Words of `Turn` in kernels/eikonal.cu, and of `State`: the number of waiting bricks.
 const TURN: usize = 4;
 const STATE: usize = 1;
 
-/// As Job in kernels/eikonal.cu.
+/// `Job` in kernels/eikonal.cu.
 #[derive(Clone, Copy, Pod, Zeroable)]
 #[repr(C)]
 struct Job {
@@ -62,8 +61,8 @@ const _: () = assert!(size_of::<Job>() == 40);
 // SAFETY: plain numbers, as the kernel declares them.
 unsafe impl DeviceRepr for Job {}
 
-/// What of a metric stays on the card.
-struct OfMetric {
+/// The data of a metric that stay on the card.
+struct MetricOnCard {
     headers: Arc<CudaSlice<u32>>,
     records: Arc<CudaSlice<f32>>,
     floors: Arc<CudaSlice<f32>>,
@@ -72,7 +71,7 @@ struct OfMetric {
     cell_of: Arc<CudaSlice<u32>>,
 }
 
-impl OfMetric {
+impl MetricOnCard {
     fn new(device: &Device, prepared: &Prepared, bricks: &Bricks) -> Result<Self, Error> {
         let id = prepared.id();
         let flat = |v: &[[u32; HEADER]]| -> Vec<u32> { v.as_flattened().to_vec() };
@@ -83,7 +82,7 @@ impl OfMetric {
             records,
             terms: device.cached(id, "terms", || bricks.terms(prepared))?,
             readers: device.cached(id, "readers", || {
-                // A buffer has at least one.
+                // A buffer holds at least one number.
                 let mut all = bricks.readers.as_flattened().to_vec();
                 all.resize(all.len().max(4), 0);
                 all
@@ -93,7 +92,7 @@ impl OfMetric {
     }
 }
 
-/// What no way to the faces of an octant undercuts, four a record.
+/// Lower bounds on the cost of a step to the faces of each octant, four per record.
 fn floors(
     device: &Device,
     prepared: &Prepared,
@@ -106,7 +105,7 @@ fn floors(
     let kernel = device.kernel(kernels::EIKONAL, entry)?;
     let count = prepared.metric.len() as u32;
     let mut out = device.alloc_zeros::<f32>(4 * count as usize)?;
-    // SAFETY: one thread a record and octant, those beyond return; there are four numbers a record.
+    // SAFETY: one thread per record and octant, surplus threads return; there are four numbers per record.
     let launched = unsafe {
         let mut launcher = device.stream().launch_builder(&kernel);
         launcher.arg(&count).arg(records).arg(&mut out);
@@ -127,9 +126,9 @@ fn threads(count: u32) -> LaunchConfig {
 /// The values of a field by place, on a card.
 #[derive(Clone, Debug)]
 pub struct OnCard {
-    /// Its number.
+    /// Index of the card.
     card: usize,
-    /// Of all fields of a job.
+    /// Values of all fields of a job.
     values: Arc<CudaSlice<f32>>,
     from: usize,
     places: usize,
@@ -142,7 +141,7 @@ impl OnCard {
 }
 
 impl CostField {
-    /// Its values on a card: where they were made, nothing is copied.
+    /// The values on a card; nothing is copied if they were computed there.
     pub fn values_on(&self, device: &Device) -> Result<OnCard, Error> {
         let there = self.on_card.as_ref();
         if let Some(known) = there.filter(|k| k.card == device.number()) {
@@ -157,19 +156,19 @@ impl CostField {
     }
 }
 
-/// A field as it comes from a card.
+/// A field computed on a card.
 pub struct Solved {
-    /// By place, infinity where no path leads.
+    /// By place; infinity where no path leads.
     pub values: Vec<f32>,
     pub on_card: OnCard,
-    /// In kernels, of all fields of the job.
+    /// Kernel time for all fields of the job.
     pub seconds: f64,
 }
 
 /// A field for each source.
 pub fn solve(
     prepared: &Prepared,
-    sources: &[Arc<Source>],
+    sources: &[Arc<CostSource>],
     params: &Params,
     device: &Device,
     control: &Control,
@@ -183,7 +182,7 @@ pub fn solve(
 
 fn solve_all(
     prepared: &Prepared,
-    sources: &[Arc<Source>],
+    sources: &[Arc<CostSource>],
     params: &Params,
     device: &Device,
     control: &Control,
@@ -192,7 +191,7 @@ fn solve_all(
     let (count, fields) = (bricks.headers.len() - 1, sources.len());
     let places = prepared.metric.len();
     let stride = (count + 1) * CELLS;
-    // Cells and voxels are numbered in 32 bits.
+    // Cells and voxels are numbered with 32 bits.
     let numbered = (stride.max(12 * places) * fields.max(1)) as u64;
     if numbered > u64::from(u32::MAX) {
         return Err(Error::Card(cuda::Error::TooMany {
@@ -206,10 +205,10 @@ fn solve_all(
     let start = bricks.start(sources);
     let known = device.has::<f32>(prepared.id(), "floors");
     let metric_bytes = if known { 0 } else { bricks.bytes(prepared) };
-    // Two numbers a cell, its value and the one by which it last woke others, and one a place.
+    // Two numbers per cell, its value and the value with which it last woke others, and one per place.
     let bytes = 4 * (fields * (2 * stride + places) + TURN * turns) as u64 + start.bytes();
     device.needs(metric_bytes + bytes, JOB, LESS)?;
-    let card = OfMetric::new(device, prepared, bricks)?;
+    let card = MetricOnCard::new(device, prepared, bricks)?;
     let job = Job {
         bricks: count as u32,
         fields: fields as u32,
@@ -284,10 +283,10 @@ fn entry(prepared: &Prepared, bricks: &Bricks) -> &'static str {
     }
 }
 
-/// What the kernels of one job write.
+/// The buffers that the kernels of one job write.
 struct Buffers {
     u: CudaSlice<f32>,
-    /// For each cell the value by which it last woke others.
+    /// For each cell the value with which it last woke others.
     sent: CudaSlice<f32>,
     turns: CudaSlice<u32>,
     state: CudaSlice<u32>,
@@ -296,16 +295,16 @@ struct Buffers {
 
 struct Run<'a> {
     device: &'a Device,
-    card: OfMetric,
+    card: MetricOnCard,
     job: Job,
     spread: CudaFunction,
     places: usize,
-    /// Cells of a field.
+    /// Cells per field.
     stride: usize,
 }
 
 impl Run<'_> {
-    /// Nothing is reached but the seeds, and the bricks that can read them wait.
+    /// Resets all values except the seeds and lists the bricks that can read them.
     fn begin(
         &self,
         cells: &CudaSlice<u32>,
@@ -316,8 +315,8 @@ impl Run<'_> {
         let (device, job) = (self.device, &self.job);
         let clear = device.kernel(kernels::EIKONAL, "eikonal_clear")?;
         let seed = device.kernel(kernels::EIKONAL, "eikonal_seed")?;
-        // SAFETY: the kernel strides over all cells of the fields and all turns, of which the buffers
-        // hold as many; the headers' last is that of outside.
+        // SAFETY: the kernel strides over all cells of the fields and all turns, and the buffers hold as many; the
+        // last header is that of the outside.
         let launched = unsafe {
             let mut launcher = device.stream().launch_builder(&clear);
             launcher.arg(job).arg(&*self.card.headers);
@@ -329,8 +328,8 @@ impl Run<'_> {
             launcher.launch(threads((job.fields as usize * self.stride) as u32))
         };
         device.check(WHAT, launched)?;
-        // SAFETY: one thread a seed and a start, those beyond return; cells and bricks are numbered within
-        // the fields.
+        // SAFETY: one thread per seed and per start, surplus threads return; cells and bricks are numbered within the
+        // fields.
         let launched = unsafe {
             let mut launcher = device.stream().launch_builder(&seed);
             launcher.arg(job).arg(cells).arg(values).arg(starts);
@@ -348,9 +347,9 @@ impl Run<'_> {
             block_dim: (OWNER, 1, 1),
             shared_mem_bytes: 0,
         };
-        // SAFETY: a block a multiprocessor at most, and a cooperative launch makes sure that they are
-        // resident together, which bricks need that wait for one another; headers, records, terms and
-        // readers point within one another as they were laid out together, and turns hold all bricks.
+        // SAFETY: at most one block per multiprocessor, and a cooperative launch guarantees that all are resident
+        // together, which bricks that wait for one another need; headers, records, terms and readers refer to one
+        // another within bounds because they were laid out together, and turns hold all bricks.
         let launched = unsafe {
             let mut launcher = self.device.stream().launch_builder(&self.spread);
             launcher.arg(&self.job);
@@ -371,7 +370,7 @@ impl Run<'_> {
     fn gather(&self, buffers: &mut Buffers) -> Result<(), cuda::Error> {
         let gather = self.device.kernel(kernels::EIKONAL, "eikonal_gather")?;
         let (count, stride) = (self.places as u32, self.stride as u32);
-        // SAFETY: one thread a voxel of a field, those beyond return.
+        // SAFETY: one thread per voxel of a field, surplus threads return.
         let launched = unsafe {
             let mut launcher = self.device.stream().launch_builder(&gather);
             launcher.arg(&count).arg(&self.job.fields).arg(&stride);

@@ -1,4 +1,4 @@
-//! How the CPU holds a mask: a padded box of cells around it, cut into bricks of rows of eight voxels.
+//! The layout of a mask on the CPU: a padded box of cells around it, cut into bricks of rows of eight voxels.
 
 use super::readers::Readers;
 use super::row::{LANES, Weights};
@@ -9,21 +9,21 @@ use crate::solvers::tensor_fit::eigen_symmetric;
 use rayon::prelude::*;
 use std::ops::Range;
 
-/// No brick.
+/// Marks a missing brick.
 pub const NONE: u32 = u32::MAX;
 
 /// Eight voxels side by side, at least one of them in the mask.
 #[derive(Clone, Debug)]
 pub struct Row {
-    /// Within its brick.
+    /// Position within its brick.
     pub y: u8,
     pub z: u8,
-    /// A bit for each voxel of the mask.
+    /// One bit for each voxel of the mask.
     pub lanes: u8,
     pub weights: Weights,
 }
 
-/// Of Selling's terms of a row: weights, and cells from a voxel to the two ends of each; 0: shut.
+/// Selling's terms of a row: weights, and offsets in cells from a voxel to the two ends of each term; 0: closed.
 #[derive(Clone, Debug)]
 pub struct Terms {
     pub rho: [[f32; LANES]; 6],
@@ -35,22 +35,22 @@ pub struct Brick {
     /// Cell of its first voxel.
     pub cell: usize,
     pub rows: Range<usize>,
-    /// The bricks around it, x fastest; the middle one is itself.
+    /// The 27 bricks around it, x fastest; the middle one is the brick itself.
     pub around: [u32; 27],
-    /// Bricks that read cells of this one through long offsets, and which of its rows.
+    /// Bricks that read cells of this one through long offsets, and the rows that they read.
     pub readers: Vec<(u32, u64)>,
 }
 
 #[derive(Clone, Debug)]
 pub struct Layout {
-    /// Voxels of a brick along y and z.
+    /// Voxels per brick along y and z.
     pub brick: [usize; 2],
     /// Cells from a voxel to its neighbours along y and z.
     pub stride: [usize; 2],
     pub cells: usize,
     pub bricks: Vec<Brick>,
     pub rows: Vec<Row>,
-    /// By row; empty without Selling's member.
+    /// By row; empty unless the local solver uses Selling's terms.
     pub terms: Vec<Terms>,
     /// The cell of each place of the metric, and its brick.
     pub cell_of: Vec<u32>,
@@ -157,7 +157,7 @@ impl Layout {
         Ok(layout)
     }
 
-    /// The brick of a place, and which of the rows that it may have.
+    /// The brick of a place, and the index of its row within the brick.
     pub fn row_of(&self, place: usize) -> (usize, usize) {
         let name = self.brick_of[place] as usize;
         let within = self.cell_of[place] as usize - self.bricks[name].cell;
@@ -165,7 +165,7 @@ impl Layout {
         (name, rest / self.stride[0] + self.brick[0] * z)
     }
 
-    /// Finds who reads what through long offsets; `at` gives a cell's brick and row.
+    /// Finds which bricks read which rows through long offsets; `at` gives a cell's brick and row.
     fn link(
         &mut self,
         at: impl Fn(usize) -> (u32, usize),
@@ -205,7 +205,7 @@ fn rows(
 ) -> (Vec<Row>, Vec<Terms>) {
     let metric = &prepared.metric;
     let (mut rows, mut terms): (Vec<Row>, Vec<Terms>) = (Vec::new(), Vec::new());
-    // Places ascend in file order: those of a row follow one another.
+    // Places ascend in file order, so those of a row are consecutive.
     for &place in places {
         let [x, y, z] = at(place);
         let known = rows
@@ -230,7 +230,7 @@ fn rows(
         let place = place as usize;
         let (w, g) = (metric.speed[place], metric.cost[place]);
         let (values, _) = eigen_symmetric(w.map(f64::from));
-        // Faces of the cube of 26 neighbours are 1 away, those of the octahedron of 6 less.
+        // The faces of the cube of 26 neighbours are at distance 1, those of the octahedron of 6 neighbours closer.
         let away = match prepared.local {
             LocalSolver::Godunov6 => 1.0 / 3f64.sqrt(),
             _ => 1.0,

@@ -1,27 +1,25 @@
-//! Cost fields: the least cost u of any path inside a mask from a region to every voxel, the viscosity
-//! solution of √(∇uᵀ W ∇u) = 1 with u = 0 in the region (Jeong et al. 2007; [`super::metric`] has W).
+//! Cost fields: the least cost u of any path inside a mask from a region to every voxel, the viscosity solution of
+//! √(∇uᵀ W ∇u) = 1 with u = 0 in the region (Jeong et al. 2007; [`super::metric`] defines W).
 //!
-//! *Local solvers.* All are monotone and consistent, so that they converge as voxels shrink (Barles and
-//! Souganidis 1991), and the fixed point of taking minima does not depend on the order of updates.
-//! [`LocalSolver::Godunov6`] is the paper's: upwind on 6 neighbours, which overestimates the cost along
-//! an oblique fibre by the anisotropy's share that 6 directions miss. [`LocalSolver::HopfLax26`] takes
-//! straight paths to the 48 triangles between 26 neighbours. [`LocalSolver::Selling`] decomposes
-//! W = Σ ρᵢ eᵢ eᵢᵀ over an obtuse superbase (Selling 1874; Fehrenbach and Mirebeau 2014; Mirebeau 2018):
-//! sharp along fibres, but its offsets may leave a thin mask or miss voxels.
-//! [`LocalSolver::Hybrid`] is the minimum of the last two, both of which overestimate where the metric
-//! is the same all along a step: better than either. Where it is not, Selling's steps, which may be long,
-//! are charged what they cost along their way; where W's anisotropy exceeds [`HYBRID_ANISOTROPY`] it is
-//! Hopf-Lax alone.
+//! *Local solvers.* All are monotone and consistent, so that they converge as voxels shrink (Barles and Souganidis
+//! 1991), and the fixed point of taking minima does not depend on the order of updates. [`LocalSolver::Godunov6`] is
+//! the solver of the paper: upwind on 6 neighbours, which overestimates the cost along an oblique fibre by the share
+//! of the anisotropy that 6 directions miss. [`LocalSolver::HopfLax26`] uses straight paths to the 48 triangles
+//! between 26 neighbours. [`LocalSolver::Selling`] decomposes W = Σ ρᵢ eᵢ eᵢᵀ over an obtuse superbase (Selling 1874;
+//! Fehrenbach and Mirebeau 2014; Mirebeau 2018): sharp along fibres, but its offsets may leave a thin mask or skip
+//! voxels. [`LocalSolver::Hybrid`] is the minimum of the last two, both of which overestimate where the metric is
+//! constant along a step: better than either. Where it is not constant, Selling's steps, which may be long, are
+//! charged their cost along the way; where W's anisotropy exceeds [`HYBRID_ANISOTROPY`], the hybrid is Hopf-Lax
+//! alone.
 //!
-//! *Order.* First, with the usual logarithm at a point source; a ball of [`BALL_VOXELS`] voxels around
-//! the region is filled from the local metric to soften that.
+//! *Order.* First, with the usual logarithmic error at a point source; a ball of [`BALL_VOXELS`] voxels around the
+//! region is filled from the local metric to reduce that error.
 //!
-//! *Scheme.* Bricks of voxels that can read a changed value are visited until none is left: a fast
-//! iterative method with the order of a narrow band (Jeong and Whitaker 2008), the least values first. Cost:
-//! some ten visits a voxel.
+//! *Scheme.* Bricks of voxels that can read a changed value are visited until none is left: a fast iterative method
+//! in the order of a narrow band (Jeong and Whitaker 2008), smallest values first. Cost: about ten visits per voxel.
 //!
-//! A path moves between voxels that touch by faces: two that meet at an edge or a corner alone are
-//! apart. Values are single precision: unreached voxels hold infinity.
+//! A path moves between voxels that share a face: two that share only an edge or a corner are not connected. Values
+//! are in single precision: unreached voxels hold infinity.
 
 mod cpu;
 mod cuda;
@@ -34,7 +32,7 @@ mod weights;
 
 pub use cuda::OnCard;
 pub use simplex::{Simplex, simplex};
-pub use source::{Seed, Source};
+pub use source::{CostSource, Seed};
 pub use weights::Offset;
 
 use super::Error;
@@ -46,18 +44,18 @@ use serde::{Deserialize, Serialize};
 use std::sync::{Arc, OnceLock};
 use weights::Selling;
 
-/// Inside the mask, not yet reached; single precision must not turn it into infinity.
+/// Inside the mask, not yet reached; must stay finite in single precision.
 pub const UNREACHED: f32 = 1e30;
 /// Outside the mask.
 pub const OUTSIDE: f32 = 3e30;
-/// Voxels around a region that are filled from the local metric.
+/// Radius in voxels of the ball around a region that is filled from the local metric.
 pub const BALL_VOXELS: f64 = 3.0;
-/// √ of the ratio of W's eigenvalues in voxel axes, beyond which nearly all of Selling's offsets are
-/// longer than [`MOST_OFFSET`].
+/// √ of the ratio of W's eigenvalues in voxel axes beyond which nearly all of Selling's offsets are longer than
+/// [`MAX_OFFSET`].
 pub const HYBRID_ANISOTROPY: f64 = 35.0;
 /// Longest offset along an axis, in voxels, that the hybrid keeps.
-pub const MOST_OFFSET: i32 = 12;
-/// The same for Selling's scheme alone, which may not drop any: what a byte holds.
+pub const MAX_OFFSET: i32 = 12;
+/// The same for Selling's scheme alone, which must not drop any: the range of a byte.
 pub const FARTHEST_OFFSET: i32 = 127;
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
@@ -71,7 +69,7 @@ pub enum LocalSolver {
 impl LocalSolver {
     pub const ALL: [Self; 4] = [Self::Godunov6, Self::HopfLax26, Self::Selling, Self::Hybrid];
 
-    /// Its key in options and outputs.
+    /// The key in options and outputs.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Godunov6 => "godunov6",
@@ -86,19 +84,19 @@ impl LocalSolver {
     }
 }
 
-/// How bricks are visited on the CPU: it decides how long solving takes, not what comes out.
+/// How bricks are visited on the CPU: it affects the duration, not the result.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Schedule {
-    /// Voxels of a brick along y and z, 1 to 8; along x it has 8.
+    /// Voxels per brick along y and z, 1 to 8; along x it has 8.
     pub brick: [usize; 2],
-    /// Most times that a visit goes through its brick.
+    /// Largest number of passes through a brick per visit.
     pub inner: usize,
-    /// One in this many waiting bricks is visited at a time, those with the least values; 1: all.
+    /// One in this many waiting bricks is visited at a time, smallest values first; 1: all.
     pub one_in: usize,
 }
 
 impl Schedule {
-    /// The fastest of those tried on the paper's examples, for all local solvers.
+    /// The fastest schedule of those tried on the paper's examples, for all local solvers.
     pub const BEST: Self = Self {
         brick: [4, 4],
         inner: 4,
@@ -108,15 +106,15 @@ impl Schedule {
 
 #[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
 pub struct Params {
-    /// A value wakes its readers once it has fallen by more than this share of itself since it last did: the
-    /// discrete equation holds to about this share, whatever the order of visits.
+    /// A value wakes its readers once it has fallen by more than this share of itself since it last did: the discrete
+    /// equation holds to about this share, whatever the order of visits.
     pub tolerance: f32,
     /// `None`: [`Schedule::BEST`].
     pub schedule: Option<Schedule>,
 }
 
-/// Everything about a metric that does not depend on the regions, made once: moving a region solves
-/// anew without it. Cheap to clone.
+/// Everything about a metric that does not depend on the regions, computed once: moving a region does not repeat it.
+/// Cheap to clone.
 #[derive(Clone, Debug)]
 pub struct Prepared {
     id: DataId,
@@ -124,9 +122,9 @@ pub struct Prepared {
     pub local: LocalSolver,
     /// By place in the metric; empty unless the local solver uses it.
     selling: Arc<Selling>,
-    /// What the CPU visits, made on first use for a shape of brick.
+    /// The layout that the CPU visits, built on first use for a shape of brick.
     layout: Arc<OnceLock<([usize; 2], Layout)>>,
-    /// What a graphics card visits, made on first use.
+    /// The layout that a graphics card visits, built on first use.
     bricks: Arc<OnceLock<cuda::Bricks>>,
 }
 
@@ -152,7 +150,7 @@ impl Prepared {
         self.id
     }
 
-    /// Terms of Selling's decomposition at a place; none where the local solver does without.
+    /// Terms of Selling's decomposition at a place; none if the local solver does not use them.
     pub fn offsets(&self, place: usize) -> &[Offset] {
         self.selling.at(place)
     }
@@ -177,7 +175,7 @@ impl Prepared {
     }
 }
 
-/// What is there already, or is made now. Two who come first both make it, and one is kept.
+/// The existing value, or one built now. Two concurrent callers may both build it, and one is kept.
 fn first<T>(
     kept: &OnceLock<T>,
     make: impl FnOnce() -> Result<T, Cancelled>,
@@ -196,17 +194,17 @@ fn first<T>(
 pub struct CostField {
     id: DataId,
     pub prepared: Prepared,
-    pub source: Arc<Source>,
+    pub source: Arc<CostSource>,
     /// By place in the metric; infinity where no path leads.
     pub values: Arc<[f32]>,
-    /// Seconds in kernels of the launch that it is from, where a graphics card solved it.
+    /// Kernel time in seconds of the launch that computed it, if a graphics card did.
     pub kernel_s: Option<f64>,
-    /// The values where that card has them, for who goes on there.
+    /// The values on that card, for solvers that continue there.
     on_card: Option<OnCard>,
 }
 
 impl CostField {
-    pub fn new(prepared: &Prepared, source: Arc<Source>, values: Vec<f32>) -> Self {
+    pub fn new(prepared: &Prepared, source: Arc<CostSource>, values: Vec<f32>) -> Self {
         Self {
             id: DataId::fresh(),
             prepared: prepared.clone(),
@@ -221,13 +219,13 @@ impl CostField {
         self.id
     }
 
-    /// As an image: NaN outside the mask and where no path leads.
+    /// The field as an image: NaN outside the mask and where no path leads.
     pub fn image(&self) -> Volume {
         image(&self.prepared.metric, &self.values)
     }
 }
 
-/// Values by place as an image, NaN elsewhere and where they are not finite.
+/// Values by place as an image: NaN elsewhere and where they are not finite.
 pub fn image(metric: &Metric, values: &[f32]) -> Volume {
     let mut out = vec![f32::NAN; metric.grid.voxel_count()];
     for (&voxel, &value) in metric.voxels.iter().zip(values) {
@@ -238,23 +236,23 @@ pub fn image(metric: &Metric, values: &[f32]) -> Volume {
     Volume::scalar(metric.grid.clone(), out)
 }
 
-/// Solves for every source, all in one go.
+/// Solves for all sources together.
 pub fn solve(
     prepared: &Prepared,
-    sources: &[Arc<Source>],
+    sources: &[Arc<CostSource>],
     params: &Params,
     backend: &Backend,
     control: &Control,
 ) -> Result<Vec<CostField>, Error> {
     check(prepared, sources, params).map_err(Error::Input)?;
     control.check()?;
-    // For each source: values, the same in bricks, and those by which voxels last woke others.
+    // For each source: values, the same in bricks, and those with which voxels last woke others.
     let places = prepared.metric.len().saturating_mul(sources.len());
     memory::claim_for::<f32>("The cost field", places, 4)?;
-    let made = |source: &Arc<Source>, values| CostField::new(prepared, source.clone(), values);
+    let made = |source: &Arc<CostSource>, values| CostField::new(prepared, source.clone(), values);
     Ok(match backend.accelerator() {
         Some(Accelerator::Cuda(devices)) => {
-            // One front is bound by latency: more cards would wait for one another.
+            // A front is limited by latency: several cards would wait for one another.
             let solved = cuda::solve(prepared, sources, params, &devices[0], control)?;
             let fields = sources.iter().zip(solved);
             fields
@@ -275,11 +273,11 @@ pub fn solve(
     })
 }
 
-/// The values by place as [`solve`] has them on the CPU after every batch of bricks, the last of them what
-/// it returns: what a proof that they only fall needs to see.
+/// The values by place that [`solve`] has on the CPU after every batch of bricks, ending with the result: shows that
+/// values only decrease.
 pub fn iterates(
     prepared: &Prepared,
-    sources: &[Arc<Source>],
+    sources: &[Arc<CostSource>],
     params: &Params,
     backend: &Backend,
     control: &Control,
@@ -291,7 +289,7 @@ pub fn iterates(
     Ok(())
 }
 
-fn check(prepared: &Prepared, sources: &[Arc<Source>], params: &Params) -> Result<(), String> {
+fn check(prepared: &Prepared, sources: &[Arc<CostSource>], params: &Params) -> Result<(), String> {
     if !(params.tolerance >= 0.0 && params.tolerance < 0.1) {
         return Err(format!(
             "Found a tolerance of {}, expected 0 or more and less than 0.1; choose for example 1e-6",

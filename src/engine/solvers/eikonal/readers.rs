@@ -1,7 +1,6 @@
-//! Who reads what through long offsets.
+//! Bricks that read others through long offsets.
 
-/// Of each brick the bricks that read some of it, and a bit for each part of it (a row, a cell) that they
-/// read.
+/// For each brick the bricks that read some of it, with one bit for each part (a row, a cell) that they read.
 pub struct Readers(Vec<Vec<(u32, u64)>>);
 
 impl Readers {
@@ -9,10 +8,10 @@ impl Readers {
         Self(vec![Vec::new(); bricks])
     }
 
-    /// A brick reads part of another. Readers come in order, one after the other.
+    /// Records that a brick reads part of another. Readers are added one after the other, in order.
     pub fn add(&mut self, read: u32, part: usize, reader: u32) {
         let bit = 1 << part;
-        // A known reader is the last.
+        // A known reader is always the last.
         match self.0[read as usize].last_mut() {
             Some((known, parts)) if *known == reader => *parts |= bit,
             _ => self.0[read as usize].push((reader, bit)),

@@ -1,17 +1,17 @@
-//! Local solvers for eight voxels of a row side by side: from the values of the neighbours the least
-//! value that a straight path to the face of a simplex allows.
+//! Local solvers for eight adjacent voxels of a row: the smallest value that a straight path to a face of a simplex
+//! gives, from the values of the neighbours.
 
 use super::{OUTSIDE, UNREACHED};
 use crate::compute::Lanes;
 
 type V<const F: bool> = Lanes<8, F>;
 
-/// Voxels of a row, side by side.
+/// Voxels per row, side by side.
 pub const LANES: usize = 8;
-/// Cells of a tile from one row to the next: the row and a cell on either side, and unused ones.
+/// Cells of a tile from one row to the next: the row, one cell on either side, and unused ones.
 pub const STRIDE: usize = 12;
 
-/// What the local solvers read of eight voxels; those outside the mask have W = G = 1.
+/// Input of the local solvers for eight voxels; voxels outside the mask have W = G = 1.
 #[derive(Clone, Copy, Debug)]
 #[repr(C, align(32))]
 pub struct Weights {
@@ -19,11 +19,11 @@ pub struct Weights {
     pub w: [[f32; LANES]; 6],
     pub g: [[f32; LANES]; 6],
     pub det_w: [f32; LANES],
-    /// No way to the stencil's faces costs less.
+    /// Lower bound on the cost of a step to the stencil's faces.
     pub least: [f32; LANES],
 }
 
-/// Values around a brick, x fastest, [`STRIDE`] cells a row.
+/// Values around a brick, x fastest, [`STRIDE`] cells per row.
 pub struct Stencil<'a> {
     pub tile: &'a [f32],
     /// Cells from one slice to the next.
@@ -39,16 +39,16 @@ impl Stencil<'_> {
     }
 }
 
-/// `candidate` where all tests are at least 0 and it is less than `best`.
+/// Takes `candidate` where all tests are at least 0 and it is below `best`.
 #[inline(always)]
 fn improve<const F: bool>(best: &mut V<F>, candidate: V<F>, test: V<F>) {
-    // NaN fails the test; a candidate that is NaN loses against the second operand.
+    // NaN fails the test; a NaN candidate loses against the second operand.
     let valid = candidate.where_at_least(test, Lanes::splat(0.0), Lanes::splat(OUTSIDE));
     *best = valid.min(*best);
 }
 
-/// Over the edge from the neighbour with value `u` to the one with `u` + `d`: `a` = |e_j − e_i|²,
-/// `b` = ⟨e_i, e_j − e_i⟩, `s` the root of their Gram determinant, all with G.
+/// The minimum over the edge from the neighbour with value `u` to the one with `u` + `d`: `a` = |e_j − e_i|², `b` =
+/// ⟨e_i, e_j − e_i⟩, `s` the square root of their Gram determinant, all in G.
 #[inline(always)]
 fn edge<const F: bool>(best: &mut V<F>, u: V<F>, d: V<F>, [a, ia, b, s]: [V<F>; 4]) {
     let q = d.neg_mul_add::<F>(d, a).sqrt();
@@ -61,7 +61,7 @@ fn edge<const F: bool>(best: &mut V<F>, u: V<F>, d: V<F>, [a, ia, b, s]: [V<F>; 
     improve(best, candidate, near.min(far));
 }
 
-/// What does not depend on the octant.
+/// The part that does not depend on the octant.
 pub struct Axes<const F: bool> {
     w: [V<F>; 6],
     g: [V<F>; 6],
@@ -70,7 +70,7 @@ pub struct Axes<const F: bool> {
     least: V<F>,
     /// 1 / W_aa.
     iw: [V<F>; 3],
-    /// |e_a|, 1 / G_aa, and roots of the Gram determinants of the planes 01, 02, 12.
+    /// |e_a|, 1 / G_aa, and square roots of the Gram determinants of the planes 01, 02, 12.
     norm: [V<F>; 3],
     ig: [V<F>; 3],
     plane: [V<F>; 3],
@@ -101,7 +101,7 @@ impl<const F: bool> Axes<F> {
         }
     }
 
-    /// W and G seen from an octant and its opposite, signs along y and z for + along x.
+    /// W and G seen from an octant and from the opposite one, with signs along y and z for + along x.
     #[inline(always)]
     fn folded(&self, sy: f32, sz: f32) -> ([V<F>; 6], [V<F>; 6]) {
         let signs = [Lanes::splat(sy), Lanes::splat(sz), Lanes::splat(sy * sz)];
@@ -120,23 +120,23 @@ fn fold<const F: bool>(m: &[V<F>; 6], [s01, s02, s12]: [V<F>; 3]) -> [V<F>; 6] {
     [m[0], s01 * m[1], s02 * m[2], m[3], s12 * m[4], m[5]]
 }
 
-/// The root of |G| ⟨e_a − e_b, W (e_a − e_b)⟩.
+/// The square root of |G| ⟨e_a − e_b, W (e_a − e_b)⟩.
 #[inline(always)]
 fn slanted<const F: bool>(det_g: V<F>, a: V<F>, b: V<F>, c: V<F>) -> V<F> {
     (det_g * (a + b - c - c)).sqrt()
 }
 
-/// A neighbour that touches by an edge or a corner alone is reached through one of these, which touch
-/// by faces, or not at all.
+/// A neighbour that shares only an edge or a corner is reached through one of these, which share faces, or not at
+/// all.
 #[inline(always)]
 fn shut<const F: bool>(value: V<F>, through: V<F>) -> V<F> {
     let limit = Lanes::splat(2.0 * UNREACHED);
     Lanes::splat(OUTSIDE).where_at_least(through, limit, value)
 }
 
-/// Hopf-Lax on the 26 neighbours of an octant and of its opposite (6 tetrahedra, 12 edges and 7 corners
-/// each). The discriminant of the quadratic comes from the cofactors of W, so that single precision is
-/// enough at any anisotropy.
+/// Hopf-Lax on the 26 neighbours of an octant and of the opposite one (6 tetrahedra, 12 edges and 7 corners each).
+/// The discriminant of the quadratic is computed from the cofactors of W, so that single precision suffices at any
+/// anisotropy.
 pub struct HopfLax<const F: bool> {
     least: V<F>,
     norm: [V<F>; 7],
@@ -196,7 +196,7 @@ impl<const F: bool> HopfLax<F> {
         }
     }
 
-    /// The least value from the octant with this sign along x; `steps` are the cells to its neighbours
+    /// The smallest value from the octant with this sign along x; `steps` are the offsets in cells to its neighbours
     /// along the three axes.
     #[inline(always)]
     pub fn octant(&self, stencil: &Stencil<'_>, [x, y, z]: [isize; 3], mut best: V<F>) -> V<F> {
@@ -295,8 +295,8 @@ impl<const F: bool> HopfLax<F> {
     }
 }
 
-/// W_aa q₁² + 2 q₁ (W_ab q₂ + W_ac q₃) + … = 1 for u = U₁ + q₁, valid where the components of W q descend
-/// from axis a to c and none is negative. `k` are the cofactors W_cc, twice W_bc, W_bb.
+/// W_aa q₁² + 2 q₁ (W_ab q₂ + W_ac q₃) + … = 1 for u = U₁ + q₁, valid where the components of W q decrease from axis
+/// a to c and none is negative. `k` holds the cofactors W_cc, twice W_bc, W_bb.
 #[inline(always)]
 fn tetrahedron<const F: bool>(
     best: &mut V<F>,
@@ -316,8 +316,8 @@ fn tetrahedron<const F: bool>(
     improve(best, u + q1, (va - vb).min(vb - vc).min(vc));
 }
 
-/// The upwind scheme of Jeong et al. 2007 on 6 neighbours, as a Hopf-Lax update on the octahedron's
-/// faces: an octant and its opposite.
+/// The upwind scheme of Jeong et al. 2007 on 6 neighbours, as a Hopf-Lax update on the octahedron's faces: an octant
+/// and the opposite one.
 pub struct Godunov<const F: bool> {
     least: V<F>,
     norm: [V<F>; 3],
@@ -361,7 +361,7 @@ impl<const F: bool> Godunov<F> {
         }
     }
 
-    /// As [`HopfLax::octant`].
+    /// The same as [`HopfLax::octant`].
     #[inline(always)]
     pub fn octant(&self, stencil: &Stencil<'_>, [x, y, z]: [isize; 3], mut best: V<F>) -> V<F> {
         let [u0, u1, u2] = [stencil.load(x), stencil.load(y), stencil.load(z)];
@@ -390,12 +390,12 @@ impl<const F: bool> Godunov<F> {
     }
 }
 
-/// Selling's scheme: Σ ρᵢ max(0, u − vᵢ)² = 1 with the lower of the two values at ±eᵢ each, by Newton's
-/// method from above, which stays above since the left side is convex.
+/// Selling's scheme: Σ ρᵢ max(0, u − vᵢ)² = 1 with vᵢ the lower of the two values at ±eᵢ, by Newton's method from
+/// above, which stays above because the left side is convex.
 #[inline(always)]
 pub fn selling<const F: bool>(values: [V<F>; 6], rho: [V<F>; 6], best: V<F>) -> V<F> {
-    // Quadratic convergence from a start that is at most √6 times too large.
-    const MOST_STEPS: usize = 8;
+    // Quadratic convergence from a start at most √6 times too large.
+    const MAX_STEPS: usize = 8;
     let zero = Lanes::splat(0.0);
     let far = Lanes::splat(UNREACHED);
     let one = Lanes::splat(1.0);
@@ -415,7 +415,7 @@ pub fn selling<const F: bool>(values: [V<F>; 6], rho: [V<F>; 6], best: V<F>) -> 
         let alone = used[k] + one / rho[k].sqrt();
         t = alone.min(t);
     }
-    for _ in 0..MOST_STEPS {
+    for _ in 0..MAX_STEPS {
         let (mut slope, mut sum) = (zero, zero);
         for k in 0..6 {
             let d = (t - used[k]).max(zero);
@@ -424,7 +424,7 @@ pub fn selling<const F: bool>(values: [V<F>; 6], rho: [V<F>; 6], best: V<F>) -> 
             sum = part.mul_add::<F>(d, sum);
         }
         let next = t - (sum - one) * Lanes::splat(0.5) / slope;
-        // Lanes without a finite value make NaN, which leaves them as they are.
+        // Lanes without a finite value give NaN, which leaves them unchanged.
         let less = next.min(t);
         if (less * Lanes::splat(1.000_000_2)).at_least(t) == 0xFF {
             break;

@@ -1,35 +1,34 @@
-//! The local solvers once more, in double precision and for one voxel, telling where its value comes
-//! from: the active simplex, along which the characteristic runs.
+//! The local solvers in double precision and for one voxel, with the origin of its value: the active simplex, along
+//! which the characteristic runs.
 //!
-//! Over a simplex with corners eᵢ and values Uᵢ the least of Σ λᵢ Uᵢ + |Σ λᵢ eᵢ| solves
-//! (u 1 − U)ᵀ M⁻¹ (u 1 − U) = 1 with M the Gram matrix of the corners in G, and λ is along
-//! M⁻¹ (u 1 − U), which must not be negative.
+//! Over a simplex with corners eᵢ and values Uᵢ the minimum of Σ λᵢ Uᵢ + |Σ λᵢ eᵢ| solves (u 1 − U)ᵀ M⁻¹ (u 1 − U) =
+//! 1 with M the Gram matrix of the corners in G, and λ is proportional to M⁻¹ (u 1 − U), which must not be negative.
 
 use super::{CostField, LocalSolver, Offset};
 use crate::solvers::metric::matrix;
 use glam::{DMat3, DVec3};
 
-/// Where the value of a voxel comes from.
+/// The origin of a voxel's value.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Simplex {
     pub value: f64,
     /// Towards the source, in voxels; its length has no meaning.
     pub direction: DVec3,
-    corners: [(usize, f64); MOST_CORNERS],
+    corners: [(usize, f64); MAX_CORNERS],
     count: usize,
 }
 
-/// Of Selling's decomposition; a face of the others has three.
-const MOST_CORNERS: usize = 6;
+/// Corners in Selling's decomposition; a face of the others has three.
+const MAX_CORNERS: usize = 6;
 
 impl Simplex {
-    /// Places that are read, and their shares, which add up to 1.
+    /// Places that are read, and their weights, which sum to 1.
     pub fn corners(&self) -> &[(usize, f64)] {
         &self.corners[..self.count]
     }
 }
 
-/// A neighbour: its place, the way to it in voxels and its value.
+/// A neighbour: its place, the offset to it in voxels, and its value.
 type Corner = (usize, DVec3, f64);
 
 /// The active simplex of a place; `None` where no neighbour has a value.
@@ -49,13 +48,13 @@ pub fn simplex(field: &CostField, place: usize) -> Option<Simplex> {
 /// A corner, an edge or a triangle between neighbours.
 #[derive(Clone, Copy)]
 struct Face {
-    /// Of 3 × 3 × 3, x fastest; the first again where there are fewer than three.
+    /// Indices in 3 × 3 × 3, x fastest; the first is repeated if there are fewer than three corners.
     cells: [usize; 3],
     corners: usize,
 }
 
-/// Corners, then edges, then triangles, each once. They are told by those of one octant: each corner by the
-/// axes along which it lies, a bit each.
+/// Corners, then edges, then triangles, each once. Corners are coded within one octant by the axes along which they
+/// lie, one bit each.
 const OCTAHEDRON: [Face; 26] =
     of_octants(&[&[1], &[2], &[4], &[1, 2], &[1, 4], &[2, 4], &[1, 2, 4]]);
 const CUBE: [Face; 146] = of_octants(&[
@@ -101,7 +100,7 @@ const fn of_octants<const N: usize>(parts: &[&[usize]]) -> [Face; N] {
         }
         let mut octant = 0;
         while octant < 8 {
-            // Octants that differ along other axes share it.
+            // Octants that differ only along other axes share it.
             if octant & !axes == 0 {
                 let mut cells = [cell(octant, corners[0]); 3];
                 let mut i = 1;
@@ -123,8 +122,8 @@ const fn of_octants<const N: usize>(parts: &[&[usize]]) -> [Face; N] {
     all
 }
 
-/// The cell of a 3 × 3 × 3 block, x fastest, that lies along some axes of an octant (a bit each where it lies
-/// up).
+/// The cell of a 3 × 3 × 3 block, x fastest, that lies along some axes of an octant (one bit per axis, set if it lies
+/// in the positive direction).
 const fn cell(octant: usize, axes: usize) -> usize {
     let (mut sum, mut along, mut a) = (0, 1, 0);
     while a < 3 {
@@ -139,14 +138,15 @@ const fn cell(octant: usize, axes: usize) -> usize {
     sum
 }
 
-/// The least value over faces, of which none is nearer than the root of `square` voxels.
+/// The smallest value over faces, none of which is nearer than the square root of `square` voxels.
 fn least_face(field: &CostField, place: usize, faces: &[Face], square: f64) -> Option<Simplex> {
     let metric = &field.prepared.metric;
     let g = matrix(&metric.cost[place]);
     let around = around(field, place);
     let values = around.map(|c| c.2);
     let costs = around.map(|c| g * c.1);
-    // No way to a face costs less: W has no eigenvalue above its trace. G, its inverse, is rounded.
+    // A lower bound on the cost of a step to a face: no eigenvalue of W exceeds its trace. G, its inverse, is
+    // rounded.
     let w = &metric.speed[place];
     let least = (square / f64::from(w[0] + w[3] + w[5])).sqrt() * (1.0 - 1e-3);
     let (mut value, mut best) = (f64::INFINITY, None);
@@ -182,7 +182,7 @@ fn least_face(field: &CostField, place: usize, faces: &[Face], square: f64) -> O
     let mut found = Simplex {
         value,
         direction: DVec3::ZERO,
-        corners: [(0, 0.0); MOST_CORNERS],
+        corners: [(0, 0.0); MAX_CORNERS],
         count: face.corners,
     };
     for (i, cell) in face.cells.into_iter().take(face.corners).enumerate() {
@@ -193,7 +193,7 @@ fn least_face(field: &CostField, place: usize, faces: &[Face], square: f64) -> O
     Some(found)
 }
 
-/// As [`over`] with two corners.
+/// The same as [`over`] for two corners.
 fn over_edge([aa, ab, bb]: [f64; 3], values: DVec3) -> Option<(f64, DVec3)> {
     let share = 1.0 / (aa * bb - ab * ab);
     let columns = [
@@ -209,20 +209,20 @@ fn over_edge([aa, ab, bb]: [f64; 3], values: DVec3) -> Option<(f64, DVec3)> {
     )
 }
 
-/// The least value over a face and the shares of its corners, where it lies inside: from the inverse of its
-/// Gram matrix and the values of its corners.
+/// The minimum over a face and the weights of its corners, if it lies inside: from the inverse of its Gram matrix and
+/// the values of its corners.
 fn over(inverse: DMat3, ones: DVec3, values: DVec3) -> Option<(f64, DVec3)> {
     let (p, q) = (inverse * ones, inverse * values);
     let (a, b, c) = (ones.dot(p), ones.dot(q), values.dot(q) - 1.0);
     let value = (b + (b * b - a * c).sqrt()) / a;
     let lambda = p * value - q;
     let total = lambda.element_sum();
-    // NaN where no front fits.
+    // NaN if no front fits.
     let inside = total > 0.0 && lambda.cmpge(DVec3::ZERO).all();
     inside.then(|| (value, lambda / total))
 }
 
-/// The 26 neighbours, x fastest; an infinite value where no step leads or no path came.
+/// The 26 neighbours, x fastest; the value is infinite where no step leads or no path arrived.
 fn around(field: &CostField, place: usize) -> [Corner; 27] {
     let metric = &field.prepared.metric;
     let voxel = metric.voxel(place);
@@ -231,7 +231,7 @@ fn around(field: &CostField, place: usize) -> [Corner; 27] {
         let step = step(k);
         metric.place_of([0, 1, 2].map(|a| voxel[a] + step[a]))
     });
-    // As [`Metric::open`], of all steps at once: those with fewer axes are known first.
+    // Like [`Metric::open`], for all steps at once: those with fewer axes are decided first.
     let mut open = [false; 27];
     for axes in [1usize, 2, 4, 3, 5, 6, 7] {
         for octant in (0..8usize).filter(|octant| octant & !axes == 0) {
@@ -250,7 +250,7 @@ fn around(field: &CostField, place: usize) -> [Corner; 27] {
     })
 }
 
-/// Of Selling's terms: −W ∇u = Σ ρ (u − v) e over those that the value depends on.
+/// From Selling's terms: −W ∇u = Σ ρ (u − v) e over those on which the value depends.
 fn selling(field: &CostField, place: usize) -> Option<Simplex> {
     let metric = &field.prepared.metric;
     let voxel = metric.voxel(place);
@@ -267,7 +267,7 @@ fn selling(field: &CostField, place: usize) -> Option<Simplex> {
         });
         ends.min_by(|a, b| a.1.2.total_cmp(&b.1.2))
     };
-    let mut all = [(0.0, (0, DVec3::ZERO, 0.0)); MOST_CORNERS];
+    let mut all = [(0.0, (0, DVec3::ZERO, 0.0)); MAX_CORNERS];
     let mut used = 0;
     for term in field.prepared.offsets(place).iter().filter_map(lower) {
         all[used] = term;
@@ -275,7 +275,7 @@ fn selling(field: &CostField, place: usize) -> Option<Simplex> {
     }
     let used = &mut all[..used];
     used.sort_unstable_by(|a, b| a.1.2.total_cmp(&b.1.2));
-    // The terms in order of their values, as long as they lie below the solution.
+    // The terms in the order of their values, as long as they lie below the solution.
     let (mut a, mut b, mut c) = (0.0, 0.0, -1.0);
     let low = used.first()?.1.2;
     let mut value = f64::INFINITY;
@@ -294,7 +294,7 @@ fn selling(field: &CostField, place: usize) -> Option<Simplex> {
     let mut found = Simplex {
         value: value + low,
         direction: DVec3::ZERO,
-        corners: [(0, 0.0); MOST_CORNERS],
+        corners: [(0, 0.0); MAX_CORNERS],
         count,
     };
     let mut total = 0.0;

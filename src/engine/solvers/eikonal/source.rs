@@ -1,4 +1,4 @@
-//! Where a cost field is 0, and the ball around it that the local metric fills.
+//! The voxels where a cost field is 0, and the ball around them that is filled from the local metric.
 
 use super::{BALL_VOXELS, Metric};
 use crate::data::{Region, Shape};
@@ -7,28 +7,28 @@ use glam::DVec3;
 use rayon::prelude::*;
 use std::collections::HashMap;
 
-/// A voxel whose value is known from the start; it may still fall.
+/// A voxel whose value is known from the start; it may still decrease.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Seed {
     pub place: u32,
     pub value: f32,
-    /// The voxel of the region from which the straight path leads here.
+    /// The voxel of the region at which the straight path to this one starts.
     pub from: u32,
 }
 
 /// The voxels of a region inside a metric's mask, and a ball around them.
 #[derive(Clone, Debug)]
-pub struct Source {
+pub struct CostSource {
     pub name: String,
     /// Places with value 0, ascending.
     pub zero: Vec<u32>,
-    /// Those and the ball, by place.
+    /// These places and the ball, by place.
     pub seeds: Vec<Seed>,
 }
 
-impl Source {
-    /// Of the voxels of the mask whose centres lie in a region; where a small region holds none, of that
-    /// which holds its middle, or of those which hold the voxels of its own finer grid.
+impl CostSource {
+    /// The voxels of the mask whose centres lie in a region; if a small region contains none, the voxel that contains
+    /// its middle, or the voxels that contain those of its own finer grid.
     pub fn region(metric: &Metric, region: &Region) -> Result<Self, Error> {
         let grid = &metric.grid;
         let mask = match &*region.shape {
@@ -55,7 +55,7 @@ impl Source {
             let holds = |world: DVec3| metric.place_of(grid.nearest(world)?.map(|i| i as i64));
             let place = |world: DVec3| holds(world).map(|p| p as u32);
             match &*region.shape {
-                // Thinner than the voxels here.
+                // Thinner than the voxels of this grid.
                 Shape::Mask(mask) => zero.extend(mask.voxels_inside().filter_map(|v| {
                     place(mask.grid.world(DVec3::from_array(v.map(|c| c as f64))))
                 })),
@@ -73,7 +73,7 @@ impl Source {
         Ok(Self::places(metric, &region.name, zero))
     }
 
-    /// Of voxels by place; at least one.
+    /// From voxels by place; at least one.
     pub fn places(metric: &Metric, name: &str, mut zero: Vec<u32>) -> Self {
         zero.sort_unstable();
         zero.dedup();
@@ -122,7 +122,7 @@ impl Source {
         }
     }
 
-    /// What is known of a place from the start.
+    /// The initial value of a place.
     pub fn seed(&self, place: usize) -> Option<&Seed> {
         let found = self
             .seeds
@@ -138,7 +138,7 @@ fn straight(metric: &Metric, a: usize, b: usize, offset: [i64; 3]) -> f64 {
     (0.5 * (a * a + b * b)).sqrt()
 }
 
-/// Those within the ball, the middle left out.
+/// Offsets within the ball, without its centre.
 fn offsets() -> Vec<[i64; 3]> {
     let reach = BALL_VOXELS as i64;
     let mut all = Vec::new();

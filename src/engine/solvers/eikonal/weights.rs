@@ -1,6 +1,6 @@
 //! Selling's decomposition of W, once per metric.
 
-use super::{FARTHEST_OFFSET, HYBRID_ANISOTROPY, LocalSolver, MOST_OFFSET, Metric};
+use super::{FARTHEST_OFFSET, HYBRID_ANISOTROPY, LocalSolver, MAX_OFFSET, Metric};
 use crate::compute::{Cancelled, Control};
 use crate::solvers::metric::matrix;
 use crate::solvers::tensor_fit::eigen_symmetric;
@@ -13,14 +13,14 @@ pub struct Offset {
     pub rho: f32,
     /// In voxels.
     pub e: [i8; 3],
-    /// Whether the straight way to +e and to −e stays in the mask.
+    /// Whether the straight path to +e and to −e stays in the mask.
     pub open: [bool; 2],
 }
 
-/// Six terms a voxel at most.
+/// At most six terms per voxel.
 #[derive(Clone, Debug, Default)]
 pub struct Selling {
-    /// Where a place's terms begin; empty if the local solver has none.
+    /// Index of each place's first term; empty if the local solver uses none.
     starts: Vec<u32>,
     terms: Vec<Offset>,
 }
@@ -72,7 +72,7 @@ fn terms(metric: &Metric, local: LocalSolver, place: usize) -> Vec<Offset> {
             if values[0] > HYBRID_ANISOTROPY * HYBRID_ANISOTROPY * values[2] {
                 return Vec::new();
             }
-            MOST_OFFSET
+            MAX_OFFSET
         }
         _ => FARTHEST_OFFSET,
     };
@@ -85,7 +85,7 @@ fn terms(metric: &Metric, local: LocalSolver, place: usize) -> Vec<Offset> {
         let ways = [1, -1].map(|sign| e.map(|c| i64::from(sign * c)));
         let open = ways.map(|way| metric.sees(voxel, way));
         let dearer = match local {
-            LocalSolver::Hybrid => dearer(metric, place, ways, open),
+            LocalSolver::Hybrid => cost_ratio(metric, place, ways, open),
             _ => 1.0,
         };
         (open[0] || open[1]).then(|| Offset {
@@ -97,12 +97,11 @@ fn terms(metric: &Metric, local: LocalSolver, place: usize) -> Vec<Offset> {
     used.collect()
 }
 
-/// How many times as much a step costs along its way as by the metric that it is charged by, that of
-/// the voxel itself: the dearer of the open ways, at least 1. Of two schemes the lower value stands, and
-/// so does each voxel's mistake where it is too low: a step of several voxels that starts within a
-/// bundle and leaves it would be charged as if the bundle went on. Where the metric is the same all
-/// along nothing changes, and it approaches 1 with the voxels' size.
-fn dearer(metric: &Metric, place: usize, ways: [[i64; 3]; 2], open: [bool; 2]) -> f64 {
+/// The ratio of a step's cost along its way to its cost in the metric of the voxel itself: that of the more expensive
+/// open way, at least 1. The lower value of two schemes wins, and so does an error that makes it too low: a step of
+/// several voxels that starts within a bundle and leaves it would be charged as if the bundle continued. Where the
+/// metric is constant along the step nothing changes, and the ratio approaches 1 as voxels shrink.
+fn cost_ratio(metric: &Metric, place: usize, ways: [[i64; 3]; 2], open: [bool; 2]) -> f64 {
     let voxel = metric.voxel(place);
     let along = |way: [i64; 3]| {
         let d = DVec3::from_array(way.map(|c| c as f64));
@@ -118,8 +117,8 @@ fn dearer(metric: &Metric, place: usize, ways: [[i64; 3]; 2], open: [bool; 2]) -
     open.map(|(way, _)| along(way)).fold(1.0, f64::max)
 }
 
-/// W = Σ ρ e eᵀ: an obtuse superbase b₀ … b₃ has ⟨bᵢ, W bⱼ⟩ ≤ 0 for all pairs, and gives ρ = −⟨bᵢ, W bⱼ⟩,
-/// e = bₖ × bₗ with the other two.
+/// W = Σ ρ e eᵀ: an obtuse superbase b₀ … b₃ has ⟨bᵢ, W bⱼ⟩ ≤ 0 for all pairs, and gives ρ = −⟨bᵢ, W bⱼ⟩, e = bₖ × bₗ
+/// with the other two.
 pub fn decompose(w: [f64; 6]) -> [(f64, [i32; 3]); 6] {
     const PAIRS: [[usize; 4]; 6] = [
         [0, 1, 2, 3],
@@ -129,14 +128,14 @@ pub fn decompose(w: [f64; 6]) -> [(f64, [i32; 3]); 6] {
         [1, 3, 0, 2],
         [2, 3, 0, 1],
     ];
-    // Each reduction lowers Σ ⟨b, W b⟩; an anisotropy of 100 takes some tens.
-    const MOST_STEPS: usize = 1000;
+    // Each reduction lowers Σ ⟨b, W b⟩; an anisotropy of 100 takes a few dozen.
+    const MAX_STEPS: usize = 1000;
     let matrix = matrix(&w);
     let scale = w[0] + w[3] + w[5];
     let mut base = [[-1, -1, -1], [1, 0, 0], [0, 1, 0], [0, 0, 1]];
     let product = |a: [i32; 3], b: [i32; 3]| real(a).dot(matrix * real(b));
     let mut quiet = 0;
-    for step in 0..MOST_STEPS {
+    for step in 0..MAX_STEPS {
         let [i, j, k, l] = PAIRS[step % 6];
         if product(base[i], base[j]) > 1e-12 * scale {
             let turned = base[i];

@@ -1,7 +1,7 @@
-//! Parameters of rays that have several values in one option: their text, and tables of their parts.
+//! Parameters of rays that hold several values in one option: their text, and tables of their parts.
 //!
-//! Forms show the parts in rows of their own, options and JSON have one text. A part keeps its value while another kind
-//! is chosen; limits stand in its row alone.
+//! Forms show the parts in separate rows; options and JSON use one text. A part keeps its value while another kind is
+//! selected; each part's row alone defines its limits.
 
 use super::{Cut, DEFAULT_ALPHA, Directions, MAX_DIRECTIONS, Sharpening};
 use crate::parameters::{
@@ -11,19 +11,19 @@ use crate::parameters::{
 /// Directions by parts.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct DirectionParts {
-    /// Selects the fields below that have an effect.
+    /// Selects which of the fields below have an effect.
     pub kind: DirectionKind,
-    /// Number of directions of a cone or a sphere.
+    /// Number of directions in a cone or a sphere.
     pub count: usize,
     /// Half the opening angle of a cone, radians.
     pub half_angle_rad: f64,
     /// Subdivision level of an icosphere.
     pub level: usize,
-    /// The single one in world axes.
+    /// The single direction in world axes.
     pub towards: [f64; 3],
 }
 
-/// How directions are spread.
+/// How directions are distributed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum DirectionKind {
     /// [`Directions::Cone`].
@@ -39,7 +39,7 @@ pub enum DirectionKind {
 }
 
 impl DirectionParts {
-    /// With the parts that these directions have; the others stay.
+    /// Takes the parts from these directions; the others are unchanged.
     #[must_use]
     pub fn with(mut self, directions: Directions) -> Self {
         self.kind = match directions {
@@ -181,7 +181,7 @@ impl Parameters for DirectionParts {
                 Kind::Number(Number {
                     decimals: 0,
                     soft: (0.0, 4.0),
-                    // 40 962 directions; one more and there are too many.
+                    // Level 6 has 40 962 directions; level 7 exceeds the limit.
                     hard: Limits::whole(0.0, 6.0),
                     ..Number::new(
                         |p| Some(p.level as f64),
@@ -217,7 +217,7 @@ impl Parameters for DirectionParts {
     }
 }
 
-/// `cone:20,45` and the like.
+/// Text such as `cone:20,45`.
 pub(super) fn directions_text(directions: Directions) -> String {
     match directions {
         Directions::Principal => "principal".to_owned(),
@@ -233,13 +233,13 @@ pub(super) fn directions_text(directions: Directions) -> String {
     }
 }
 
-/// Finite numbers with commas between them.
+/// Finite numbers separated by commas.
 fn numbers(text: &str) -> Option<Vec<f64>> {
     let parsed: Option<Vec<f64>> = text.split(',').map(|n| n.trim().parse().ok()).collect();
     parsed.filter(|n| n.iter().all(|v: &f64| v.is_finite()))
 }
 
-/// Reads such a text, also with numbers that no limits permit: the check names them.
+/// Parses such a text, even with values beyond the limits, which the check reports.
 pub(super) fn read_directions(text: &str) -> Option<Directions> {
     let whole = |n: f64| (n >= 0.0 && n.fract() == 0.0).then_some(n as usize);
     let (kind, rest) = text.split_once(':').unwrap_or((text, ""));
@@ -261,18 +261,18 @@ pub(super) fn read_directions(text: &str) -> Option<Directions> {
 /// Sharpening by parts.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct SharpeningParts {
-    /// Tensors of low FA only.
+    /// Whether to sharpen only tensors of low FA.
     pub low_fa_only: bool,
-    /// The power of all tensors.
+    /// The exponent for all tensors.
     pub alpha: f64,
-    /// The whole power of those below the FA.
+    /// The integer exponent for tensors below the FA.
     pub power: u32,
-    /// The FA.
+    /// The FA threshold.
     pub below_fa: f64,
 }
 
 impl SharpeningParts {
-    /// With the parts that this sharpening has; the others stay.
+    /// Takes the parts from this sharpening; the others are unchanged.
     #[must_use]
     pub fn with(mut self, sharpening: Sharpening) -> Self {
         self.low_fa_only = match sharpening {
@@ -307,19 +307,19 @@ impl From<SharpeningParts> for Sharpening {
     }
 }
 
-/// Why what concerns low FA has no effect.
+/// Why a parameter of low FA has no effect.
 fn all_are(parts: &SharpeningParts) -> Option<&'static str> {
     (!parts.low_fa_only).then_some("all are sharpened")
 }
 
-/// The end of the rail; more may be typed.
+/// The end of the slider; higher values may be typed.
 const SHARPEST: f64 = 6.0;
 
 impl Parameters for SharpeningParts {
     const TABLE: &'static [Param<Self>] = &[
         Param {
-            help: "All: a real power α of every tensor, its volume preserved. Low FA: a whole power n of tensors \
-                   below an FA, the others as they are (van Aart et al. 2010)",
+            help: "All: a real power α of every tensor, its volume preserved. Low FA: an integer power n of \
+                   tensors below an FA, the others as they are (van Aart et al. 2010)",
             ..Param::new(
                 "low-fa-only",
                 "Sharpen",
@@ -342,13 +342,13 @@ impl Parameters for SharpeningParts {
                 Kind::Number(Number {
                     decimals: 1,
                     soft: (1.0, SHARPEST),
-                    hard: Limits::above(0.0, Sharpening::MOST),
+                    hard: Limits::above(0.0, Sharpening::MAX_POWER),
                     ..Number::new(|p| Some(p.alpha), |p, v| p.alpha = v.unwrap_or(p.alpha))
                 }),
             )
         },
         Param {
-            help: "Whole power of the tensor where the FA is below the threshold",
+            help: "Integer power of the tensor where the FA is below the threshold",
             unused: all_are,
             ..Param::new(
                 "power",
@@ -356,7 +356,7 @@ impl Parameters for SharpeningParts {
                 Kind::Number(Number {
                     decimals: 0,
                     soft: (1.0, SHARPEST),
-                    hard: Limits::whole(1.0, Sharpening::MOST),
+                    hard: Limits::whole(1.0, Sharpening::MAX_POWER),
                     ..Number::new(
                         |p| Some(f64::from(p.power)),
                         |p, v| p.power = v.map_or(p.power, |v| v as u32),
@@ -396,7 +396,7 @@ pub(super) fn sharpening_text(sharpening: Sharpening) -> String {
     }
 }
 
-/// Reads such a text, also with numbers that no limits permit: the check names them.
+/// Parses such a text, even with values beyond the limits, which the check reports.
 pub(super) fn read_sharpening(text: &str) -> Option<Sharpening> {
     let (kind, rest) = text.split_once(':')?;
     match (kind, numbers(rest)?.as_slice()) {
@@ -415,12 +415,12 @@ pub(super) fn cut_text(cut: Cut) -> String {
         Cut::All => "all".to_owned(),
         Cut::AtLeast(least) => least.to_string(),
         Cut::Top(count) => format!("top:{count}"),
-        // Without the last digits that a change of unit leaves.
+        // Without the trailing digits that a change of unit leaves.
         Cut::TopShare(share) => format!("top:{}%", (100.0 * share * 1e9).round() / 1e9),
     }
 }
 
-/// Reads such a text.
+/// Parses such a text.
 pub(super) fn read_cut(text: &str) -> Option<Cut> {
     match text.strip_prefix("top:") {
         None if text == "all" => Some(Cut::All),

@@ -1,5 +1,4 @@
-//! Rays on the processor's cores: chunks of seeds in parallel, then one tractogram in the order of
-//! the rays.
+//! Rays on the CPU: chunks of seeds in parallel, then one tractogram in the order of the rays.
 
 use super::field::{Cubic, Sampler, Trilinear};
 use super::follow::Follow;
@@ -66,7 +65,7 @@ pub fn shoot(
     })
 }
 
-/// All rays at their seeds, how many cannot start, and the number of seeds. Needs the backend's
+/// All rays at their seeds, the number of seeds that cannot start, and the number of seeds. Needs the backend's
 /// threads installed.
 pub fn rays(
     medium: &RayMetric,
@@ -102,7 +101,7 @@ pub fn rays(
     Ok((rays, no_start, seeds.len() as u64))
 }
 
-/// Refuses more rays than the program can number.
+/// Returns an error for more rays than the program can number.
 fn check_rays(seeds: usize, directions: usize) -> Result<(), Error> {
     let rays = seeds.saturating_mul(directions);
     if rays <= MAX_SEEDS {
@@ -133,15 +132,15 @@ impl Job<'_> {
         let directions = self.params.directions.count();
         self.control
             .begin("Shooting rays", count as u64 * directions as u64);
-        // Small enough to share out evenly, large enough that lanes rarely run dry. The result does
-        // not depend on it.
+        // Small enough for an even distribution, large enough that lanes rarely idle. The result does not depend on
+        // it.
         let rays = count * directions;
         let size = (rays / (16 * rayon::current_num_threads())).clamp(64, 512);
         let size = size.div_ceil(directions);
         let chunks = count.div_ceil(size);
         let range = |i: usize| i * size..count.min((i + 1) * size);
-        let points = self.rules.most_points(self.params) * directions as u64;
-        self.room.foretell(points, chunks, |i| {
+        let points = self.rules.max_points(self.params) * directions as u64;
+        self.room.predict_memory(points, chunks, |i| {
             Ok(taken(&self.chunk(range(i), &follow)?))
         })?;
         (0..chunks)
@@ -178,7 +177,7 @@ impl Job<'_> {
             }
         }
         let halves = follow(&all)?;
-        let rules = join::Rules::new(self.gates, &self.params.walk);
+        let rules = join::JoinRules::new(self.gates, &self.params.walk);
         let senses = senses(rules.both_ways);
         for (i, (seed, at)) in started.into_iter().enumerate() {
             for direction in 0..directions {

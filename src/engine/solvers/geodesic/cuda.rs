@@ -1,9 +1,9 @@
-//! Rays on graphics cards: batches of half rays, each a launch of some milliseconds; what the regions
-//! keep is gathered on the card, and only that comes back.
+//! Rays on graphics cards: batches of half rays, followed in launches of some milliseconds; the points that the
+//! regions keep are gathered on the card, and only these are copied to the host.
 //!
-//! A ray's fate follows on the host from its summary of 28 bytes, by the same lines as on the processor;
-//! rays are ranked there too. Every ray that the regions keep comes back, also those below a cut: the
-//! histogram shows all of them, and whoever drags the cut shoots no ray again.
+//! The host determines a ray's outcome from its summary of 28 bytes, with the same code as for the CPU, and also
+//! ranks the rays. Every ray that the regions keep is copied, including those below a cut: the histogram shows all of
+//! them, and dragging the cut repeats no shooting.
 
 // Kernel launches.
 #![allow(unsafe_code)]
@@ -34,24 +34,24 @@ use cudarc::driver::{CudaSlice, DeviceRepr, LaunchConfig, PushKernelArg as _};
 use half::f16;
 use std::sync::Arc;
 
-/// With fewer half rays four threads follow each, and with fewer still eight.
+/// With fewer half rays, four threads follow each; with fewer still, eight.
 const FEW: usize = 12_288;
 const FEWEST: usize = 3072;
-/// Interpolations that a ray takes in one launch, linear and by splines, before it pauses: with the most
-/// half rays some 10 ms on a large card. Pausing must not depend on memory, as bytes depend on it.
+/// Interpolations of a ray in one launch, linear and by splines, before it pauses: with the largest number of half
+/// rays about 10 ms on a large card. Pausing must not depend on memory, because results depend on it to the byte.
 const SAMPLES_PER_LAUNCH: [u32; 2] = [8192, 512];
-/// Most half rays of a batch: their points come to the host before those of the next are followed.
-const MOST_HALVES: u64 = 1 << 17;
-/// Rays that stand side by side, as many such groups foretell the memory of all.
+/// Largest number of half rays per batch: their points are copied to the host before the next batch is followed.
+const MAX_HALVES: u64 = 1 << 17;
+/// Consecutive rays per group; a sample of groups predicts the memory of all.
 const SAMPLE: usize = 256;
 const SAMPLES: usize = 8;
-/// What to do where the card's memory is short.
+/// Advice if the card's memory is short.
 const LARGE_FIELD: &str = "choose half precision or a smaller scan";
 const LONG_RAYS: &str = "choose a shorter length limit or a longer step";
-/// Of the free memory, for the points of one launch.
+/// Reciprocal share of the free memory used for the points of one launch.
 const SHARE_FOR_POINTS: u64 = 3;
 
-/// As Rules in kernels/cells.cuh.
+/// `Rules` in kernels/cells.cuh.
 #[derive(Clone, Copy, Pod, Zeroable)]
 #[repr(C)]
 struct KernelRules {
@@ -83,7 +83,7 @@ const _: () = assert!(size_of::<KernelRules>() == 43 * 4);
 unsafe impl DeviceRepr for KernelRules {}
 
 impl KernelRules {
-    /// Of no ray yet.
+    /// The rules of the medium; those of rays are still 0.
     fn new(medium: &RayMetric) -> Self {
         Self {
             shape: medium.shape.map(|n| n as u32),
@@ -121,10 +121,10 @@ pub fn shoot(
         control,
         backend,
     };
-    job.foretell()?;
+    job.predict_memory()?;
     let results = backend.on_each_device(|i, device| job.shard(device, shards[i].clone()));
     let mut joined = Vec::new();
-    // The cards work side by side.
+    // The cards work concurrently.
     let mut kernel_ms = [0.0f64; 2];
     for shard in results {
         let shard = shard?;
@@ -157,20 +157,19 @@ struct Job<'a> {
 
 struct Shard {
     joined: Vec<JoinedCurves>,
-    /// Following, gathering.
+    /// Kernel time of following and of gathering.
     kernel_ms: [f64; 2],
 }
 
-/// What stays on the card during a job.
+/// Data that stay on the card during a job.
 struct OnCard {
     records: Arc<CudaSlice<u32>>,
-    /// Of the papers' form the four fields. Of splines the records, which the kernel does not look at
-    /// as cells.
+    /// For the papers' form the four fields. For splines the records, which the kernel does not read as cells.
     cells: Arc<CudaSlice<u32>>,
     regions: Regions,
 }
 
-/// The medium's records, as the kernels read them.
+/// The records of the ray metric in the kernels' layout.
 fn records(device: &Device, medium: &RayMetric) -> Result<Arc<CudaSlice<u32>>, cuda::Error> {
     device.cached(medium.id(), "records", || -> Vec<u32> {
         match medium.precision {
@@ -193,14 +192,14 @@ fn cells(
     medium: &RayMetric,
     records: &CudaSlice<u32>,
 ) -> Result<Arc<CudaSlice<u32>>, cuda::Error> {
-    // One begins before the first sample.
+    // One cell begins before the first sample.
     let shape = medium.shape.map(|n| n + 1);
     device.cached_as(medium.id(), "cells", || {
         made(device, medium, "geodesic_cell", 48, shape, records)
     })
 }
 
-/// What a kernel makes of the records: this many words for each of a grid.
+/// Runs a kernel on the records: `words` words per entry of a grid.
 fn made(
     device: &Device,
     medium: &RayMetric,
@@ -223,7 +222,7 @@ fn made(
         shared_mem_bytes: 0,
     };
     let rules = KernelRules::new(medium);
-    // SAFETY: one thread each, those beyond the last return; records are those of the grid.
+    // SAFETY: one thread per entry, surplus threads return; the records are those of the grid.
     let launched = unsafe {
         device
             .stream()
@@ -237,7 +236,7 @@ fn made(
     Ok(made)
 }
 
-/// Makes what rays will look at in a medium that is prepared on this card; milliseconds.
+/// Prepares what rays will read in a ray metric that was computed on this card; returns milliseconds.
 pub fn ready(device: &Device, medium: &RayMetric) -> Result<f32, cuda::Error> {
     let records = records(device, medium)?;
     let (_, ms) = device.elapsed(|| cells(device, medium, &records))?;
@@ -274,31 +273,31 @@ impl Job<'_> {
         Ok(shard)
     }
 
-    /// Room for the points of batches of at most this many rays, and how many a batch may have.
+    /// Memory for the points of batches of at most this many rays, and the number of rays per batch.
     fn points(&self, device: &Device, rays: usize) -> Result<(usize, CudaSlice<f32>), Error> {
-        let capacity = self.rules.most_kept();
+        let capacity = self.rules.max_kept_points();
         let senses = self.senses() as u64;
         let bytes_a_ray =
             senses * (16 * capacity + size_of::<Summary>() as u64 + 4) + size_of::<Start>() as u64;
         let free = device.memory()?.0 / SHARE_FOR_POINTS;
-        // Points are numbered in 32 bits.
+        // Points are numbered with 32 bits.
         let numbered = u64::from(u32::MAX) / (senses * capacity + 1);
-        let batch = (MOST_HALVES / senses).min(free / bytes_a_ray).min(numbered);
+        let batch = (MAX_HALVES / senses).min(free / bytes_a_ray).min(numbered);
         let batch = batch.min(rays as u64);
         if batch == 0 {
             device.needs(bytes_a_ray, "a ray with that many points", LONG_RAYS)?;
         }
         let batch = batch.max(1);
         device.needs(batch * bytes_a_ray, "shooting rays", LONG_RAYS)?;
-        // Step by step: point k of slot i at k · slots + i.
+        // Stored by steps: point k of slot i at k · slots + i.
         let points = device.alloc_zeros((batch * senses * capacity * 4) as usize)?;
         Ok((batch as usize, points))
     }
 
-    /// Refuses rays that would not fit in the host's memory, by a sample of them.
-    fn foretell(&self) -> Result<(), Error> {
+    /// Returns an error if a sample predicts that the rays will not fit in the host's memory.
+    fn predict_memory(&self) -> Result<(), Error> {
         let rays = self.rays.starts.len();
-        let points = self.rules.most_points(self.params) * self.params.directions.count() as u64;
+        let points = self.rules.max_points(self.params) * self.params.directions.count() as u64;
         let [device, ..] = self.backend.devices() else {
             return Ok(());
         };
@@ -317,7 +316,7 @@ impl Job<'_> {
             }
         }
         let share = (SAMPLES * SAMPLE) as f64 / rays as f64;
-        self.room.foresee(bytes as f64 / share)
+        self.room.check_memory(bytes as f64 / share)
     }
 
     fn on_card(&self, device: &Device) -> Result<OnCard, Error> {
@@ -344,7 +343,7 @@ impl Job<'_> {
         })
     }
 
-    /// The kernel's name, threads a ray, and steps in one launch.
+    /// The kernel's name, threads per ray, and steps per launch.
     fn kernel(&self) -> (String, u32, u32) {
         let stages = match self.rules.integrator {
             Integrator::Euler => 1,
@@ -359,7 +358,7 @@ impl Job<'_> {
             Interpolation::Trilinear => ("linear", linear),
             Interpolation::CubicBSpline => ("spline", spline),
         };
-        // By all rays of the job: kernels add in different orders.
+        // Chosen by all rays of the job, because the kernels add in different orders.
         let halves = self.rays.starts.len() * self.senses();
         let threads = match halves {
             0..FEWEST => 8,
@@ -375,7 +374,7 @@ impl Job<'_> {
         (name, threads, samples / stages)
     }
 
-    /// How many seeds this many rays have, of which each sends all its rays or none.
+    /// The number of seeds of this many rays; each seed starts all its rays or none.
     fn seeds_in(&self, rays: usize) -> u64 {
         rays.div_ceil(self.params.directions.count()) as u64
     }

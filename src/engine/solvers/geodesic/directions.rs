@@ -5,7 +5,7 @@ use glam::DVec3;
 use std::collections::HashMap;
 
 impl Directions {
-    /// How many there are; saturates.
+    /// Number of directions; saturates.
     pub fn count(self) -> usize {
         match self {
             Self::Principal | Self::Towards { .. } => 1,
@@ -15,17 +15,17 @@ impl Directions {
         }
     }
 
-    /// Unit directions about `axis` (a unit vector; the principal direction at the seed), world
-    /// axes. `both_ways`: each will also be followed backwards.
+    /// Unit directions around `axis` (a unit vector; the principal direction at the seed), world axes. `both_ways`:
+    /// each will also be followed backwards.
     pub fn fan(self, both_ways: bool, axis: DVec3) -> Vec<DVec3> {
         match self {
             Self::Principal => vec![axis],
             Self::Towards { direction } => {
-                // Scaled by the largest component first, so that no square overflows or underflows.
+                // Scaled by the largest component first, to avoid overflow and underflow of the squares.
                 let direction = DVec3::from_array(direction);
                 vec![(direction / direction.abs().max_element()).normalize()]
             }
-            // The same for every seed.
+            // Equal for every seed.
             Self::Sphere { count } => fibonacci(count, 1.0, -1.0),
             Self::Cone {
                 count,
@@ -46,8 +46,8 @@ impl Directions {
     }
 }
 
-/// `count` points of equal share of the sphere between two heights (Swinbank and Purser 2006): turned
-/// by the golden angle from one to the next.
+/// `count` points of equal area on the sphere between two heights (Swinbank and Purser 2006), each rotated by the
+/// golden angle relative to the last.
 fn fibonacci(count: usize, top: f64, bottom: f64) -> Vec<DVec3> {
     let golden_angle = std::f64::consts::PI * (3.0 - 5f64.sqrt());
     let point = |i: usize| {

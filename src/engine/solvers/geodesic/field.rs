@@ -1,7 +1,6 @@
-//! D p and −½ pᵀ(∂D)p at eight points side by side, voxel axes.
+//! D p and −½ pᵀ(∂D)p at eight points side by side, in voxel axes.
 //!
-//! Between the outer voxel centres and the faces D is continued as a constant: its derivative
-//! across is 0 there.
+//! Between the outer voxel centres and the faces, D is extended as a constant: its derivative across is 0 there.
 
 use super::ray_metric::{FA, RayMetric};
 use crate::compute::Lanes;
@@ -12,10 +11,10 @@ use crate::solvers::curves::spline::cubic_weights;
 
 pub type Lane<const FMA: bool> = Lanes<LANES, FMA>;
 pub type Vector<const FMA: bool> = [Lane<FMA>; 3];
-/// A bit for each lane.
+/// One bit per lane.
 pub const ALL_LANES: u32 = (1 << LANES) - 1;
 
-/// The right-hand side in the medium's own parameter.
+/// The right-hand side in the native parameter of the ray metric.
 pub struct Slope<const FMA: bool> {
     /// D p
     pub x: Vector<FMA>,
@@ -23,16 +22,16 @@ pub struct Slope<const FMA: bool> {
     pub p: Vector<FMA>,
 }
 
-/// What the medium says about the place itself.
+/// Values of the ray metric at a point.
 #[derive(Clone, Copy)]
-pub struct Place<const FMA: bool> {
-    /// Share of fitted voxels.
+pub struct PointSample<const FMA: bool> {
+    /// Fraction of fitted voxels.
     pub inside: Lane<FMA>,
-    /// 0 unless asked for.
+    /// 0 unless requested.
     pub fa: Lane<FMA>,
 }
 
-impl<const FMA: bool> Default for Place<FMA> {
+impl<const FMA: bool> Default for PointSample<FMA> {
     fn default() -> Self {
         Self {
             inside: Lane::ZERO,
@@ -41,26 +40,26 @@ impl<const FMA: bool> Default for Place<FMA> {
     }
 }
 
-/// A medium that can be sampled; `Cache` is one group of rays' memory of the cells they are in.
+/// A ray metric that can be sampled; `Cache` stores the cells of one group of rays.
 pub trait Sampler: Sync {
     type Cache: Default;
-    /// How far a ray may leave its cell before it is given another, voxels, where that saves work: the
-    /// cell's polynomial goes on beyond its faces.
+    /// How far a ray may leave its cell, in voxels, before it changes to another, if that saves work: the cell's
+    /// polynomial extends beyond its faces.
     const MARGIN: f32;
     fn lattice(&self) -> &Lattice;
-    /// `cells` as [`Lattice::follow`] left them.
+    /// `cells` after [`Lattice::follow`].
     fn slope<const FMA: bool>(
         &self,
         cache: &mut Self::Cache,
         cells: &Cells<FMA>,
         p: &Vector<FMA>,
     ) -> Slope<FMA>;
-    fn place<const FMA: bool>(
+    fn point_sample<const FMA: bool>(
         &self,
         cache: &mut Self::Cache,
         cells: &Cells<FMA>,
         with_fa: bool,
-    ) -> Place<FMA>;
+    ) -> PointSample<FMA>;
 }
 
 /// The cell of eight samples around each point.
@@ -72,7 +71,7 @@ pub struct Cells<const FMA: bool> {
     t: Vector<FMA>,
     /// -½ between the outer samples of an axis, 0 beyond them.
     slope_factor: Vector<FMA>,
-    /// A bit for each lane.
+    /// One bit per lane.
     pub in_volume: u32,
 }
 
@@ -80,7 +79,7 @@ impl<const FMA: bool> Default for Cells<FMA> {
     fn default() -> Self {
         Self {
             base: [u32::MAX; LANES],
-            // No point is in it.
+            // Contains no point.
             origin: [Lane::splat(f32::MAX); 3],
             t: [Lane::ZERO; 3],
             slope_factor: [Lane::ZERO; 3],
@@ -90,7 +89,7 @@ impl<const FMA: bool> Default for Cells<FMA> {
 }
 
 pub struct Lattice {
-    /// Outer faces are those of the field's own grid: one voxel thick grids were doubled.
+    /// Outer faces of the field's own grid: grids one voxel thick were doubled.
     axes: [Axis; 3],
     strides: [u32; 2],
 }
@@ -104,7 +103,7 @@ impl Lattice {
         }
     }
 
-    /// Takes the cells along to new points; a point up to `margin` outside its cell stays in it.
+    /// Moves the cells to new points; a point up to `margin` outside its cell stays in it.
     #[inline(always)]
     pub fn follow<const FMA: bool>(&self, cells: &mut Cells<FMA>, x: &Vector<FMA>, margin: f32) {
         let (low, high) = (Lane::splat(-margin), Lane::splat(1.0 + margin));
@@ -112,8 +111,7 @@ impl Lattice {
         for axis in 0..3 {
             let t = x[axis] - cells.origin[axis];
             stays &= t.at_least(low) & high.at_least(t);
-            // Beyond its faces a cell goes on as it is there: its polynomial might not be positive
-            // definite.
+            // Beyond its faces a cell is extended as a constant: its polynomial might not be positive definite.
             cells.t[axis] = t.max(Lane::ZERO).min(Lane::splat(1.0));
         }
         let mut lanes = ALL_LANES & !stays;
@@ -124,7 +122,7 @@ impl Lattice {
         }
     }
 
-    /// What a ray does must not depend on the one that had its lane before.
+    /// Forgets the cell of a lane: a ray must not depend on the ray that used its lane before.
     pub fn forget<const FMA: bool>(&self, cells: &mut Cells<FMA>, lane: usize) {
         cells.origin[0].0[lane] = f32::MAX;
     }
@@ -135,23 +133,27 @@ impl Lattice {
         let (mut base, mut in_volume) = (0, 1);
         for a in 0..3 {
             let axis = &self.axes[a];
-            let place = axis.place(x[a]);
-            // In a volume one voxel thick the face is nearer than the second sample.
+            let position = axis.position(x[a]);
+            // In a volume one voxel thick the face is closer than the second sample.
             let between = (x[a] >= 0.0) & (x[a] <= axis.last.min(axis.face));
-            in_volume &= place.in_volume;
-            base += place.cell * strides[a];
-            cells.t[a].0[lane] = place.t;
+            in_volume &= position.in_volume;
+            base += position.cell * strides[a];
+            cells.t[a].0[lane] = position.t;
             cells.slope_factor[a].0[lane] = if between { -0.5 } else { 0.0 };
-            // A point beyond the outer samples is looked at anew on every step, and each in a thin volume.
+            // A point beyond the outer samples is located anew at every step, as is every point of a thin volume.
             let returns = between & (axis.face > axis.last);
-            cells.origin[a].0[lane] = if returns { place.cell as f32 } else { f32::MAX };
+            cells.origin[a].0[lane] = if returns {
+                position.cell as f32
+            } else {
+                f32::MAX
+            };
         }
         cells.base[lane] = base;
         cells.in_volume = cells.in_volume & !(1 << lane) | in_volume << lane;
     }
 }
 
-/// The same values for other instructions.
+/// The same values for another instruction set.
 #[inline(always)]
 fn cast<const FROM: bool, const TO: bool, const N: usize>(
     lanes: &[Lane<FROM>; N],
@@ -163,7 +165,7 @@ fn cast<const FROM: bool, const TO: bool, const N: usize>(
     out
 }
 
-/// D p for D by components xx xy xz yy yz zz.
+/// D p, with D given as xx xy xz yy yz zz.
 #[inline(always)]
 fn product<const FMA: bool, const N: usize>(d: &[Lane<FMA>; N], p: &Vector<FMA>) -> Vector<FMA> {
     [
@@ -173,7 +175,7 @@ fn product<const FMA: bool, const N: usize>(d: &[Lane<FMA>; N], p: &Vector<FMA>)
     ]
 }
 
-/// p pᵀ by component, off-diagonal ones doubled: pᵀ D p is its sum of products with D.
+/// p pᵀ by component, off-diagonal ones doubled: pᵀ D p is the sum of its products with D.
 #[inline(always)]
 fn squares<const FMA: bool>(p: &Vector<FMA>) -> [Lane<FMA>; 6] {
     let (two_x, two_y) = (p[0] + p[0], p[1] + p[1]);
@@ -209,7 +211,7 @@ pub struct Trilinear<'a> {
 pub struct Polynomials {
     base: [u32; LANES],
     terms: [[Lanes<LANES>; 8]; 6],
-    /// Corners that are fitted, a bit each.
+    /// Fitted corners, one bit each.
     corners: [u8; LANES],
 }
 
@@ -233,7 +235,7 @@ impl<'a> Trilinear<'a> {
         }
     }
 
-    /// Loads the cells that are new; most steps stay in theirs.
+    /// Loads new cells; most steps stay in theirs.
     #[inline(always)]
     fn enter<const FMA: bool>(&self, cache: &mut Polynomials, cells: &Cells<FMA>) {
         if cache.base != cells.base {
@@ -267,7 +269,7 @@ impl<'a> Trilinear<'a> {
         });
     }
 
-    /// Asks for the memory of a cell that may be next.
+    /// Prefetches a cell that may be next.
     #[inline(always)]
     fn fetch(&self, base: u32) {
         let [sy, sz] = self.lattice.strides.map(|s| s as usize);
@@ -301,7 +303,7 @@ impl Kernel for Load<'_, '_> {
                 continue;
             }
             cache.base[lane] = new;
-            // Most rays go on as they came.
+            // Most rays continue in the same direction.
             sampler.fetch(new.wrapping_add(new.wrapping_sub(old)));
             let r = sampler.corners(new);
             let mut c = [Lanes::<8, FMA>::ZERO; 8];
@@ -326,7 +328,7 @@ impl Kernel for Load<'_, '_> {
     }
 }
 
-/// Linear mixture of a value at the eight corners.
+/// Linear interpolation between the eight corners.
 #[inline(always)]
 fn mixed(values: [f32; 8], [u, v, w]: [f32; 3]) -> f32 {
     let mix = |a: f32, b: f32, t: f32| a + t * (b - a);
@@ -356,7 +358,7 @@ impl Sampler for Trilinear<'_> {
         let squares = squares::<FMA>(p);
         let mut d = [Lane::ZERO; 6];
         let mut q = [Lane::ZERO; 8];
-        // Every term is loaded once: for D, and for its share of the slope.
+        // Every term is loaded once: for D, and for its part of the slope.
         for k in 0..6 {
             let terms = &cache.terms[k];
             let mut sum = terms[0].cast();
@@ -385,17 +387,17 @@ impl Sampler for Trilinear<'_> {
     }
 
     #[inline(always)]
-    fn place<const FMA: bool>(
+    fn point_sample<const FMA: bool>(
         &self,
         cache: &mut Polynomials,
         cells: &Cells<FMA>,
         with_fa: bool,
-    ) -> Place<FMA> {
+    ) -> PointSample<FMA> {
         self.enter(cache, cells);
         if with_fa || cache.corners != [ALL_CORNERS; LANES] {
-            return self.mixed_place(cache, cells, with_fa);
+            return self.mixed_point_sample(cache, cells, with_fa);
         }
-        Place {
+        PointSample {
             inside: Lane::splat(1.0),
             fa: Lane::ZERO,
         }
@@ -404,13 +406,13 @@ impl Sampler for Trilinear<'_> {
 
 impl Trilinear<'_> {
     #[inline(never)]
-    fn mixed_place<const FMA: bool>(
+    fn mixed_point_sample<const FMA: bool>(
         &self,
         cache: &Polynomials,
         cells: &Cells<FMA>,
         with_fa: bool,
-    ) -> Place<FMA> {
-        let mut place = Place {
+    ) -> PointSample<FMA> {
+        let mut sample = PointSample {
             inside: Lane::splat(1.0),
             fa: Lane::ZERO,
         };
@@ -418,13 +420,13 @@ impl Trilinear<'_> {
             let t = [0, 1, 2].map(|a| cells.t[a].0[lane]);
             let corners = cache.corners[lane];
             let fitted = std::array::from_fn(|i| f32::from(corners >> i & 1));
-            place.inside.0[lane] = mixed(fitted, t);
+            sample.inside.0[lane] = mixed(fitted, t);
             if with_fa {
                 let r = self.corners(cells.base[lane]);
-                place.fa.0[lane] = mixed(r.map(|r| r[FA]), t);
+                sample.fa.0[lane] = mixed(r.map(|r| r[FA]), t);
             }
         }
-        place
+        sample
     }
 }
 
@@ -486,7 +488,7 @@ fn expand(records: &[Record], [sy, sz]: [usize; 2], base: usize, t: [f32; 3]) ->
     out
 }
 
-/// Records and their derivatives along the three axes, where the rays were last looked at.
+/// Records and their derivatives along the three axes at the last sampled position of each ray.
 pub struct Expanded {
     base: [u32; LANES],
     t: [Lanes<LANES>; 3],
@@ -533,14 +535,14 @@ impl Sampler for Cubic<'_> {
     }
 
     #[inline(always)]
-    fn place<const FMA: bool>(
+    fn point_sample<const FMA: bool>(
         &self,
         cache: &mut Expanded,
         cells: &Cells<FMA>,
         _: bool,
-    ) -> Place<FMA> {
+    ) -> PointSample<FMA> {
         self.expand(cache, cells);
-        Place {
+        PointSample {
             inside: cache.parts[0][INSIDE].cast(),
             fa: cache.parts[0][FA].cast(),
         }

@@ -1,4 +1,4 @@
-//! Follows many half rays, eight at a time: a lane whose ray stopped takes the next.
+//! Follows many half rays, eight at a time: a lane whose ray has stopped takes the next one.
 
 use super::field::{ALL_LANES, Cells, Lane, Sampler, Slope, Vector};
 use super::half_ray::{HalfRay, HalfRayRules, RayHalves, Step};
@@ -63,26 +63,25 @@ fn kutta3<const FMA: bool>(
     ]
 }
 
-/// Where the rays are.
+/// Positions of the rays.
 struct State<const FMA: bool> {
     /// Voxels.
     x: Vector<FMA>,
     p: Vector<FMA>,
-    /// The last step's direction in the axes of `Rules::root`, of length 1.
+    /// The direction of the last step in the axes of `Rules::root`, of length 1.
     direction: Vector<FMA>,
     /// Riemannian length from the seed.
     riemann: Lane<FMA>,
 }
 
-/// Rates with respect to Euclidean length; those of Euler's and the midpoint rule are to be
-/// multiplied by `per_mm`.
+/// Rates per unit of Euclidean length; those of Euler's and the midpoint rule must still be multiplied by `per_mm`.
 struct Mean<const FMA: bool> {
     x: Vector<FMA>,
     p: Vector<FMA>,
     riemann: Lane<FMA>,
 }
 
-/// One evaluation `by` ahead of `state` along `slope`, and the p there.
+/// One evaluation `by` ahead of `state` along `slope`, and p there.
 #[inline(always)]
 fn slope_ahead<S: Sampler, const FMA: bool>(
     sampler: &S,
@@ -102,7 +101,7 @@ fn one_by_length<const FMA: bool>(v: &Vector<FMA>) -> Lane<FMA> {
     Lane::splat(1.0) / dot::<FMA>(v, v).sqrt()
 }
 
-/// Not yet normalised.
+/// Not normalised yet.
 #[inline(always)]
 fn one<const FMA: bool>(slope: Slope<FMA>, p: &Vector<FMA>) -> Mean<FMA> {
     Mean {
@@ -122,7 +121,7 @@ fn rate<const FMA: bool>(rules: &HalfRayRules, slope: Slope<FMA>, p: &Vector<FMA
     }
 }
 
-/// The rate `by` mm ahead along another.
+/// The rate `by` mm ahead along another rate.
 #[inline(always)]
 fn rate_ahead<S: Sampler, const FMA: bool>(
     sampler: &S,
@@ -136,8 +135,7 @@ fn rate_ahead<S: Sampler, const FMA: bool>(
     rate::<FMA>(rules, slope, &p)
 }
 
-/// The mean rate over a step. `cells` are those of the state's points, and are left where the last
-/// evaluation was.
+/// The mean rate over a step. `cells` are those of the state's points, and afterwards those of the last evaluation.
 #[inline(always)]
 fn mean_rate<S: Sampler, const FMA: bool>(
     sampler: &S,
@@ -180,7 +178,7 @@ pub struct Follow<'a, S> {
     pub control: &'a Control,
 }
 
-/// A lane without a ray.
+/// Marks a lane without a ray.
 const IDLE: usize = usize::MAX;
 
 #[inline(always)]
@@ -193,12 +191,12 @@ impl<S: Sampler> Kernel for Follow<'_, S> {
 
     #[inline(always)]
     fn run<const FMA: bool>(self) -> Self::Output {
-        // Steps between looks at the control: 8 × 256 steps are less than a millisecond.
+        // Steps between two checks for cancellation: 8 × 256 steps take less than a millisecond.
         const PATIENCE: u32 = 256;
         let rules = self.rules;
         let mut halves = self.at_seeds();
         let mut queue = Queue::new(self.both_ways);
-        let mut journeys: [HalfRay; LANES] = std::array::from_fn(|_| HalfRay::new(IDLE, [0.0; 3]));
+        let mut paths: [HalfRay; LANES] = std::array::from_fn(|_| HalfRay::new(IDLE, [0.0; 3]));
         let (mut cache, mut cells) = (S::Cache::default(), Cells::default());
         let mut state = State {
             x: [Lane::ZERO; 3],
@@ -206,14 +204,14 @@ impl<S: Sampler> Kernel for Follow<'_, S> {
             direction: [Lane::ZERO; 3],
             riemann: Lane::ZERO,
         };
-        // Steps of all lanes so far; at which of them each ray began, and needs more than a step.
+        // Steps of all lanes so far; the step at which each ray began, and at which it next needs more than a step.
         let (mut now, mut began, mut due) = (0u64, [0u64; LANES], [0u64; LANES]);
-        // A bit for each lane.
+        // One bit per lane.
         let mut running = 0u32;
-        for (lane, journey) in journeys.iter_mut().enumerate() {
-            let boards = self.board(lane, journey, &mut queue, &halves, &mut state);
-            running |= u32::from(boards) << lane;
-            due[lane] = u64::from(journey.due(rules));
+        for (lane, path) in paths.iter_mut().enumerate() {
+            let assigned = self.assign_next(lane, path, &mut queue, &halves, &mut state);
+            running |= u32::from(assigned) << lane;
+            due[lane] = u64::from(path.due(rules));
         }
         let mut next_due = first(&due, running);
         self.sampler.lattice().follow(&mut cells, &state.x, 0.0);
@@ -221,7 +219,7 @@ impl<S: Sampler> Kernel for Follow<'_, S> {
         let with_fa = rules.min_fa >= 0.0;
         let margin = match rules.integrator {
             Integrator::Rk2 => S::MARGIN,
-            // The slope at the step's beginning is part of the result.
+            // The slope at the beginning of the step is part of the result.
             Integrator::Euler | Integrator::Rk4 => 0.0,
         };
         let with_regions = self.gates.has_masks() || !self.gates.gates.is_empty();
@@ -248,12 +246,12 @@ impl<S: Sampler> Kernel for Follow<'_, S> {
             let before = state.riemann;
             state.riemann = mean.riemann.mul_add::<FMA>(by, before);
             self.sampler.lattice().follow(&mut cells, &next, margin);
-            let place = self.sampler.place(&mut cache, &cells, with_fa);
-            // Questions that NaN fails.
-            let in_mask = place.inside.at_least(Lane::splat(0.5));
+            let sample = self.sampler.point_sample(&mut cache, &cells, with_fa);
+            // NaN fails these tests.
+            let in_mask = sample.inside.at_least(Lane::splat(0.5));
             let straight = cos.at_least(Lane::splat(rules.min_cos));
             let anisotropic = if with_fa {
-                place.fa.at_least(Lane::splat(rules.min_fa))
+                sample.fa.at_least(Lane::splat(rules.min_fa))
             } else {
                 ALL_LANES
             };
@@ -293,38 +291,38 @@ impl<S: Sampler> Kernel for Follow<'_, S> {
                 } else {
                     None
                 };
-                let journey = &mut journeys[lane];
-                // No more than the limit, which is a u32.
+                let path = &mut paths[lane];
+                // At most the limit, which is a u32.
                 let steps = (now - began[lane]) as u32;
-                journey.steps = steps - 1;
+                path.steps = steps - 1;
                 let length_mm = |steps: u32| steps as f32 * rules.step_mm;
                 let step = Step {
                     from: lane_of(&state.x, lane),
                     to: lane_of(&next, lane),
-                    before: [length_mm(journey.steps), before.0[lane]],
+                    before: [length_mm(path.steps), before.0[lane]],
                     after: [length_mm(steps), state.riemann.0[lane]],
                     verdict,
                 };
-                if let Some(end) = halves.advance(journey, &step, rules, self.gates) {
-                    halves.end(journey, end);
+                if let Some(end) = halves.advance(path, &step, rules, self.gates) {
+                    halves.end(path, end);
                     stopped |= 1 << lane;
                 }
-                due[lane] = began[lane] + u64::from(journey.due(rules));
+                due[lane] = began[lane] + u64::from(path.due(rules));
             }
             state.x = next;
             if stopped != 0 {
-                for (lane, journey) in journeys.iter_mut().enumerate() {
+                for (lane, path) in paths.iter_mut().enumerate() {
                     if stopped >> lane & 1 == 0 {
                         continue;
                     }
                     self.sampler.lattice().forget(&mut cells, lane);
-                    if !self.board(lane, journey, &mut queue, &halves, &mut state) {
+                    if !self.assign_next(lane, path, &mut queue, &halves, &mut state) {
                         running &= !(1 << lane);
                     }
                     began[lane] = now;
-                    due[lane] = now + u64::from(journey.due(rules));
+                    due[lane] = now + u64::from(path.due(rules));
                 }
-                // Lanes that went on stay where they are.
+                // Lanes that continued keep their cells.
                 self.sampler.lattice().follow(&mut cells, &state.x, margin);
             }
             if looked_at {
@@ -335,14 +333,14 @@ impl<S: Sampler> Kernel for Follow<'_, S> {
     }
 }
 
-/// The first of the running lanes' numbers.
+/// The smallest of the running lanes' due steps.
 fn first(due: &[u64; LANES], running: u32) -> u64 {
     let lanes = (0..LANES).filter(|lane| running >> lane & 1 == 1);
     lanes.map(|lane| due[lane]).min().unwrap_or(u64::MAX)
 }
 
 impl<S: Sampler> Follow<'_, S> {
-    /// All halves, with what their seeds meet: one that starts in a target or a terminate region is
+    /// All halves, with the regions that their seeds meet: one that starts in a target or a terminate region is
     /// finished.
     fn at_seeds(&self) -> RayHalves {
         let mut halves = RayHalves::default();
@@ -355,17 +353,17 @@ impl<S: Sampler> Follow<'_, S> {
         halves
     }
 
-    /// Gives a lane its next half; `false` if none is left.
-    fn board<const FMA: bool>(
+    /// Gives a lane its next half; `false` if there is none.
+    fn assign_next<const FMA: bool>(
         &self,
         lane: usize,
-        journey: &mut HalfRay,
+        path: &mut HalfRay,
         queue: &mut Queue,
         halves: &RayHalves,
         state: &mut State<FMA>,
     ) -> bool {
         let Some(turn) = queue.take(&halves.halves, |half| half.reason) else {
-            journey.half = IDLE;
+            path.half = IDLE;
             return false;
         };
         let start = &self.starts[turn.start];
@@ -375,7 +373,7 @@ impl<S: Sampler> Follow<'_, S> {
             state.direction[a].0[lane] = turn.sense * start.direction[a];
         }
         state.riemann.0[lane] = 0.0;
-        journey.again(turn.half, start.x);
+        path.again(turn.half, start.x);
         true
     }
 

@@ -1,4 +1,4 @@
-//! The bookkeeping of half rays: which points are kept, which regions are met, why a half ends.
+//! The state of half rays: which points are kept, which regions are met, why a half ends.
 
 use super::ray_metric::RayMetric;
 use super::{LOOP_WINDOW_MM, Params};
@@ -8,24 +8,24 @@ use crate::solvers::curves::regions::RegionTests;
 use crate::solvers::curves::{Integrator, StopReason};
 use glam::{DMat3, DVec3};
 
-/// When and how a half stops, and where the world is.
+/// When and how a half stops, and the transform to world space.
 #[derive(Clone, Copy)]
 pub struct HalfRayRules {
     pub integrator: Integrator,
     pub step_mm: f32,
-    /// Negative if any will do.
+    /// Negative if there is no limit.
     pub min_fa: f32,
-    /// Cosine of the largest turn in a step; below -1 if any will do.
+    /// Cosine of the largest turn per step; below -1 if there is no limit.
     pub min_cos: f32,
     pub max_steps: u32,
-    /// What reaching `max_steps` is called.
+    /// The stop reason at `max_steps`.
     pub at_max: StopReason,
     pub keep_every: u32,
-    /// Steps between two looks of the loop guard; `u32::MAX` without one.
+    /// Steps between two checks of the loop guard; `u32::MAX` without one.
     pub loop_steps: u32,
-    /// Square of the least way to get in that many, mm².
+    /// Square of the smallest distance to cover in that many steps, mm².
     pub loop_mm2: f32,
-    /// Square of the highest velocity of the papers' form.
+    /// Square of the highest velocity in the papers' form.
     pub leap: f32,
     /// Rows of the affine from voxel to world.
     pub world_from_voxel: [[f32; 4]; 3],
@@ -34,13 +34,13 @@ pub struct HalfRayRules {
 }
 
 impl HalfRayRules {
-    /// What a ray may keep.
-    pub fn most_points(&self, params: &Params) -> u64 {
-        1 + senses(params.walk.both_ways) as u64 * self.most_kept()
+    /// Largest number of points of a ray.
+    pub fn max_points(&self, params: &Params) -> u64 {
+        1 + senses(params.walk.both_ways) as u64 * self.max_kept_points()
     }
 
-    /// What a half may keep without its seed.
-    pub fn most_kept(&self) -> u64 {
+    /// Largest number of points of a half, without its seed.
+    pub fn max_kept_points(&self) -> u64 {
         u64::from(self.max_steps.div_ceil(self.keep_every)) + 1
     }
 
@@ -82,8 +82,8 @@ impl HalfRayRules {
             .map(|r| (r[0] * x[0] + r[1] * x[1]) + (r[2] * x[2] + r[3]))
     }
 
-    /// A half before its first step, at voxel coordinates; finished if its seed lies in a target or a
-    /// terminate region, or where no step is allowed.
+    /// A half before its first step, in voxel coordinates; finished if its seed lies in a target or a terminate
+    /// region, or if no step is allowed.
     pub fn at_seed(&self, x: [f32; 3], gates: &RegionTests) -> RayHalf {
         let (inside, cut) = gates.around(self.world(x));
         let met = inside
@@ -108,7 +108,7 @@ impl HalfRayRules {
         }
     }
 
-    /// A voxel vector in mm, in axes of its own: as long as in the world.
+    /// A voxel vector in mm, in axes of its own, with its length in the world.
     pub fn in_mm(&self, [x, y, z]: [f32; 3]) -> [f32; 3] {
         let [xx, xy, xz, yy, yz, zz] = self.root;
         [xx * x + (xy * y + xz * z), yy * y + yz * z, zz * z]
@@ -120,7 +120,7 @@ impl HalfRayRules {
         mm[0] * mm[0] + (mm[1] * mm[1] + mm[2] * mm[2])
     }
 
-    /// Cosine of the angle in the world between two voxel vectors.
+    /// Cosine of the angle between two voxel vectors in the world.
     pub fn cos(&self, v: [f32; 3], w: [f32; 3]) -> f32 {
         let (a, b) = (self.in_mm(v), self.in_mm(w));
         let product = a[0] * b[0] + (a[1] * b[1] + a[2] * b[2]);
@@ -143,11 +143,11 @@ pub fn root(world_from_voxel: DMat3) -> DMat3 {
     )
 }
 
-/// One end of a ray, from its seed outwards.
+/// One half of a ray, from its seed outwards.
 #[derive(Clone, Copy, Debug)]
 pub struct RayHalf {
-    /// The kept points after the seed, `points[first..first + count]` of [`RayHalves`]; of halves on a
-    /// card `first` is the slot of its launch.
+    /// The kept points after the seed, `points[first..first + count]` of [`RayHalves`]; for halves on a card, `first`
+    /// is the slot of the launch.
     pub first: usize,
     pub count: u32,
     pub steps: u32,
@@ -155,9 +155,9 @@ pub struct RayHalf {
     pub length_mm: f32,
     pub riemann: f32,
     pub reason: StopReason,
-    /// The target region it ended in.
+    /// The target region in which it ended.
     pub target: Option<u32>,
-    /// Regions that were met, a bit each.
+    /// Regions met, one bit each.
     pub met: u32,
 }
 
@@ -171,38 +171,38 @@ pub struct RayHalves {
     pub halves: Vec<RayHalf>,
 }
 
-/// A half under way.
+/// A half that is being followed.
 #[derive(Clone)]
 pub struct HalfRay {
     pub half: usize,
     pub steps: u32,
     points: Vec<[f32; 3]>,
     along: Vec<f32>,
-    /// Where the loop guard last looked, voxels.
+    /// Position at the last check of the loop guard, voxels.
     looked: [f32; 3],
 }
 
 /// Euclidean length, mm, and Riemannian length from the seed.
 pub type Lengths = [f32; 2];
 
-/// One step of a journey.
+/// One step of a half ray.
 pub struct Step {
     /// Voxel coordinates.
     pub from: [f32; 3],
     pub to: [f32; 3],
     pub before: Lengths,
     pub after: Lengths,
-    /// What speaks against taking it.
+    /// The reason not to take it, if there is one.
     pub verdict: Option<StopReason>,
 }
 
-/// How a journey ends.
+/// The end of a half ray.
 pub struct End {
     reason: StopReason,
     target: Option<u32>,
 }
 
-/// Euclidean by Riemannian length; 1 for a point.
+/// Euclidean divided by Riemannian length; 1 for a point.
 pub fn measure([length_mm, riemann]: Lengths) -> f32 {
     if riemann > 0.0 {
         length_mm / riemann
@@ -222,7 +222,7 @@ impl HalfRay {
         }
     }
 
-    /// The same memory for another half.
+    /// Reuses the memory for another half.
     pub fn again(&mut self, half: usize, seed: [f32; 3]) {
         self.half = half;
         self.steps = 0;
@@ -234,7 +234,7 @@ impl HalfRay {
         self.along.push(measure(lengths));
     }
 
-    /// The next step whose end needs more than being taken.
+    /// The next step whose end needs more work than the step itself.
     pub fn due(&self, rules: &HalfRayRules) -> u32 {
         let next = |every: u32| (self.steps / every).saturating_add(1).saturating_mul(every);
         let due = next(rules.keep_every).min(next(rules.loop_steps));
@@ -243,10 +243,10 @@ impl HalfRay {
 }
 
 impl RayHalves {
-    /// Takes a step: counts it and keeps its end if that is due, and says whether it was the last.
+    /// Takes a step: counts it, keeps its end if that is due, and returns whether it was the last.
     pub fn advance(
         &mut self,
-        journey: &mut HalfRay,
+        path: &mut HalfRay,
         step: &Step,
         rules: &HalfRayRules,
         gates: &RegionTests,
@@ -255,45 +255,45 @@ impl RayHalves {
         let to = rules.world(step.to);
         let outside = || (!gates.allows(to)).then_some(StopReason::LeftMask);
         if let Some(reason) = step.verdict.or_else(outside) {
-            // The step before was the last; the seed itself is not among the points.
-            if !kept(journey.steps) {
-                journey.keep(rules.world(step.from), step.before);
+            // The step before was the last one; the seed itself is not among the points.
+            if !kept(path.steps) {
+                path.keep(rules.world(step.from), step.before);
             }
-            self.measured(journey, step.before);
+            self.measured(path, step.before);
             return Some(End::new(reason));
         }
-        journey.steps += 1;
-        if let Some(end) = self.meet(journey, step, rules, gates) {
+        path.steps += 1;
+        if let Some(end) = self.meet(path, step, rules, gates) {
             return Some(end);
         }
-        if kept(journey.steps) {
-            journey.keep(to, step.after);
+        if kept(path.steps) {
+            path.keep(to, step.after);
         }
-        let at_max = || (journey.steps >= rules.max_steps).then_some(rules.at_max);
+        let at_max = || (path.steps >= rules.max_steps).then_some(rules.at_max);
         let mut reason = at_max();
-        if journey.steps.is_multiple_of(rules.loop_steps) {
-            let way = [0, 1, 2].map(|a| step.to[a] - journey.looked[a]);
+        if path.steps.is_multiple_of(rules.loop_steps) {
+            let way = [0, 1, 2].map(|a| step.to[a] - path.looked[a]);
             let circles = rules.mm2(way) < rules.loop_mm2;
             reason = reason.or_else(|| circles.then_some(StopReason::Loop));
-            journey.looked = step.to;
+            path.looked = step.to;
         }
         let reason = reason?;
-        if !kept(journey.steps) {
-            journey.keep(to, step.after);
+        if !kept(path.steps) {
+            path.keep(to, step.after);
         }
-        self.measured(journey, step.after);
+        self.measured(path, step.after);
         Some(End::new(reason))
     }
 
-    fn measured(&mut self, journey: &HalfRay, [length_mm, riemann]: Lengths) {
-        let half = &mut self.halves[journey.half];
+    fn measured(&mut self, path: &HalfRay, [length_mm, riemann]: Lengths) {
+        let half = &mut self.halves[path.half];
         (half.length_mm, half.riemann) = (length_mm, riemann);
     }
 
-    /// Notes the regions that a step meets; ends the journey where it is cut.
+    /// Records the regions that a step meets; ends the half ray where it is cut.
     fn meet(
         &mut self,
-        journey: &mut HalfRay,
+        path: &mut HalfRay,
         step: &Step,
         rules: &HalfRayRules,
         gates: &RegionTests,
@@ -301,7 +301,7 @@ impl RayHalves {
         if gates.gates.is_empty() {
             return None;
         }
-        let half = &mut self.halves[journey.half];
+        let half = &mut self.halves[path.half];
         let (from, to) = (rules.world(step.from), rules.world(step.to));
         let crossing = gates.crossed(from, to, |gate| half.met >> gate & 1 == 0);
         for gate in &crossing.met {
@@ -310,21 +310,21 @@ impl RayHalves {
         let (reason, target) = crossing.cut?;
         let share = crossing.cut_at as f32;
         let lengths = [0, 1].map(|i| step.before[i] + share * (step.after[i] - step.before[i]));
-        journey.keep(crossing.end(), lengths);
-        self.measured(journey, lengths);
+        path.keep(crossing.end(), lengths);
+        self.measured(path, lengths);
         Some(End { reason, target })
     }
 
-    /// Takes over a finished journey's points.
-    pub fn end(&mut self, journey: &mut HalfRay, end: End) {
-        let half = &mut self.halves[journey.half];
+    /// Takes the points of a finished half ray.
+    pub fn end(&mut self, path: &mut HalfRay, end: End) {
+        let half = &mut self.halves[path.half];
         half.first = self.points.len();
-        half.count = journey.points.len() as u32;
-        half.steps = journey.steps;
+        half.count = path.points.len() as u32;
+        half.steps = path.steps;
         half.reason = end.reason;
         half.target = end.target;
-        self.points.append(&mut journey.points);
-        self.along.append(&mut journey.along);
+        self.points.append(&mut path.points);
+        self.along.append(&mut path.along);
     }
 }
 

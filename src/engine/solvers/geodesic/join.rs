@@ -1,4 +1,4 @@
-//! Joins the halves of each ray, decides its fate, and makes tractograms of them.
+//! Joins the halves of each ray, determines its outcome, and collects tractograms.
 
 use super::half_ray::{RayHalf, RayHalves, measure};
 use crate::solvers::curves::collect::{JoinedCurves, MISSED_EVERY};
@@ -6,24 +6,24 @@ use crate::solvers::curves::half_queue::senses;
 use crate::solvers::curves::regions::RegionTests;
 use crate::solvers::curves::{Params, SeedOutcome, StopReason};
 
-/// Whether a ray that missed is: by its number, so that the choice does not depend on the others,
-/// scattered over it, so that no direction of the fan is preferred.
+/// Whether to show a ray that missed the targets: determined by its number, so that the choice does not depend on the
+/// others, and scattered, so that no direction of the fan is preferred.
 fn is_shown(ray: usize) -> bool {
     let scattered = (ray as u64).wrapping_mul(crate::data::random::GOLDEN) >> 32;
     scattered.is_multiple_of(MISSED_EVERY as u64)
 }
 
-/// Number of a ray and of its seed, and the seed's point, world mm.
+/// Number of a ray and of its seed, and the seed point, world mm.
 pub type Ray = (usize, u32, [f32; 3]);
 
-/// What joining needs to know besides the halves.
-pub struct Rules<'a> {
+/// Input of joining besides the halves.
+pub struct JoinRules<'a> {
     pub gates: &'a RegionTests<'a>,
     pub both_ways: bool,
     pub min_length_mm: f32,
 }
 
-impl<'a> Rules<'a> {
+impl<'a> JoinRules<'a> {
     pub fn new(gates: &'a RegionTests<'a>, walk: &Params) -> Self {
         Self {
             gates,
@@ -33,7 +33,7 @@ impl<'a> Rules<'a> {
     }
 }
 
-impl Rules<'_> {
+impl JoinRules<'_> {
     fn fate(&self, head: &RayHalf, tail: &RayHalf) -> SeedOutcome {
         let reached = head.target.or(tail.target).is_some();
         let met = head.met | tail.met;
@@ -48,7 +48,7 @@ impl Rules<'_> {
     }
 }
 
-/// The end at the seed of a ray that went one way.
+/// The end at the seed of a ray followed one way.
 fn seed_end(tail: &RayHalf) -> RayHalf {
     RayHalf {
         count: 0,
@@ -61,8 +61,8 @@ fn seed_end(tail: &RayHalf) -> RayHalf {
     }
 }
 
-/// The halves of a ray that is kept, or shown among those that missed: it runs from the end of the head
-/// to its seed to the end of the tail.
+/// The halves of a ray that is kept, or shown among those that missed: it runs from the end of the head to its seed
+/// to the end of the tail.
 pub struct Ends {
     pub missed: bool,
     pub head: RayHalf,
@@ -70,13 +70,13 @@ pub struct Ends {
 }
 
 impl JoinedCurves {
-    /// Counts ray number `ray` of seed point `seed`, the forward half first; unless nobody asks for its
-    /// points, adds all but these to the lines.
+    /// Counts ray number `ray` of seed point `seed`, the forward half first; also adds everything except its points
+    /// to the lines, unless these are not requested.
     pub fn count_ray(
         &mut self,
         (ray, seed): (usize, u32),
         halves: &[RayHalf],
-        rules: &Rules,
+        rules: &JoinRules,
     ) -> Option<Ends> {
         let mut tail = *halves.first()?;
         let mut head = halves.get(1).copied().unwrap_or(seed_end(&tail));
@@ -84,7 +84,7 @@ impl JoinedCurves {
         self.stops[tail.reason as usize] += 1;
         self.stops[head.reason as usize] += 1;
         let fate = rules.fate(&head, &tail);
-        // A ray that reached a target ends in it; with one at both ends, in the first named.
+        // A ray that reached a target ends in it; with targets at both ends, in the first named one.
         let last = |half: &RayHalf| half.target.unwrap_or(u32::MAX);
         if last(&head) < last(&tail) {
             std::mem::swap(&mut head, &mut tail);
@@ -118,7 +118,7 @@ impl JoinedCurves {
         at: [f32; 3],
         halves: &RayHalves,
         first: usize,
-        rules: &Rules,
+        rules: &JoinRules,
     ) {
         let senses = senses(rules.both_ways);
         let pair = &halves.halves[first..first + senses];
@@ -131,7 +131,7 @@ impl JoinedCurves {
             &mut self.kept
         };
         let points = |half: &RayHalf| half.first..half.first + half.count as usize;
-        // In the seed's own point the measure is that of its neighbour.
+        // At the seed point the measure is that of its neighbour.
         let near_seed = if tail.count > 0 { &tail } else { &head };
         lines
             .points

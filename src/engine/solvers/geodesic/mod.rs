@@ -7,31 +7,29 @@
 //!
 //! x′ = D(x) p,  p′ₖ = −½ pᵀ (∂ₖD(x)) p.
 //!
-//! The same curves as with Christoffel symbols (∂G = −G ∂D G), but only D is stored, and the
-//! gradient is that of the interpolant itself, so that pᵀDp is conserved by the flow that is
-//! integrated. Both sides are divided by |Dp|: the parameter is Euclidean length, steps are of one
-//! length in mm. *Christoffel form* (van Aart et al. 2011, eq. 3 and algorithm 3, which holds Γ
-//! during a step): x″ᶜ + Γᶜₐᵦ x′ᵃ x′ᵇ = 0 from D and the three derivatives of G as four interpolated
-//! fields ([`Form::Christoffel`]); for comparison with the papers.
+//! These are the same curves as with Christoffel symbols (∂G = −G ∂D G), but only D is stored, and the gradient is
+//! that of the interpolant itself, so that the integrated flow conserves pᵀDp. Both sides are divided by |Dp|: the
+//! parameter is Euclidean length, and all steps have the same length in mm. *Christoffel form* (van Aart et al. 2011,
+//! eq. 3 and algorithm 3, which keeps Γ constant during a step): x″ᶜ + Γᶜₐᵦ x′ᵃ x′ᵇ = 0 from D and the three
+//! derivatives of G as four interpolated fields ([`Form::Christoffel`]); for comparison with the papers.
 //!
-//! *Order.* Euler 1, midpoint 2; Runge-Kutta 4 between knots of cubic B-splines, whose gradient is
-//! once differentiable, so that every knot costs an error of third order. The gradient of linear
-//! interpolation jumps at cell faces: every crossing costs an error of first order, whatever the
-//! integrator, small where the tensors vary little from voxel to voxel.
+//! *Order.* Euler 1, midpoint 2; Runge-Kutta 4 between knots of cubic B-splines, whose gradient is once
+//! differentiable, so that every knot causes an error of third order. The gradient of linear interpolation jumps at
+//! cell faces: every crossing causes an error of first order, whatever the integrator; it is small where the tensors
+//! vary little from voxel to voxel.
 //!
-//! *Connectivity measure* of a point: Euclidean length from the seed to it divided by Riemannian
-//! length (van Aart et al. 2011, eq. 5). D is scaled so that its mean diffusivity over the mask is
-//! 1: a ray through isotropic tissue has 1, one that follows fibres more.
+//! *Connectivity measure* of a point: the Euclidean length from the seed divided by the Riemannian length (van Aart
+//! et al. 2011, eq. 5). D is scaled so that its mean diffusivity over the mask is 1: a ray through isotropic tissue
+//! has the measure 1, one that follows fibres a higher one.
 //!
-//! *Cost.* Two evaluations of D and its gradient a step with the midpoint rule: about 130 vector
-//! operations each for eight rays side by side, while a ray stays in its cell of eight voxels. With the
-//! midpoint rule a ray may leave its cell by 1/16 voxel at the end of a step, so that most cells are
-//! entered at midpoints: D and its gradient are those of the face then, and that slope only places
-//! the midpoint.
+//! *Cost.* Two evaluations of D and its gradient per step with the midpoint rule: about 130 vector operations each
+//! for eight rays side by side, while a ray stays in its cell of eight voxels. With the midpoint rule a ray may leave
+//! its cell by 1/16 voxel at the end of a step, so that most cells are entered at midpoints: D and its gradient are
+//! then those of the face, and that slope only determines the midpoint.
 //!
-//! Regions, masks, fates and the reasons to stop are those of [`super::curves`], except that the
-//! length limit holds for each half on its own, and for the guard against loops: a ray that in
-//! [`LOOP_WINDOW_MM`] of its path gets less than a tenth of that away from where it was.
+//! Regions, masks, outcomes and stop reasons are those of [`super::curves`], except that the length limit applies to
+//! each half separately, and except for the loop guard: it stops a ray that, over [`LOOP_WINDOW_MM`] of its path,
+//! moves away from its position by less than a tenth of that.
 
 mod composite;
 mod cpu;
@@ -49,7 +47,9 @@ mod start;
 
 pub use composite::{DirectionKind, DirectionParts, SharpeningParts};
 pub use paper::{PAIRS, christoffel};
-pub use parameters::{DEFAULT_ALPHA, DEFAULT_CUT, DEFAULT_SHARPENING, MediumRecipe, Params, Rays};
+pub use parameters::{
+    DEFAULT_ALPHA, DEFAULT_CUT, DEFAULT_SHARPENING, Params, RayMetricParams, Rays,
+};
 pub use rank::{Cut, rank};
 pub use ray_metric::{Precision, RayMetric, Sharpening};
 
@@ -60,21 +60,21 @@ use crate::data::{Region, Role};
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
-/// See the guard against loops above.
+/// Window of the loop guard described above.
 pub const LOOP_WINDOW_MM: f64 = 30.0;
-/// In the papers' form a ray ends where a step would be longer than a voxel's shortest edge and than so
-/// many times the one asked for.
+/// In the papers' form a ray ends where a step would be longer than a voxel's shortest edge and than this multiple of
+/// the requested step.
 pub const LEAP_STEPS: f64 = 4.0;
-/// No fan has more directions.
+/// Largest number of directions in a fan.
 pub const MAX_DIRECTIONS: usize = 1 << 16;
-/// Regions that rays are tested against: a bit each.
+/// Largest number of regions against which rays are tested: one bit each.
 pub const MAX_REGIONS: usize = 32;
 
 /// The equations that are integrated.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub enum Form {
     Hamiltonian,
-    /// The papers': midpoint rule with the symbols held during the step, whatever the integrator.
+    /// The papers' form: midpoint rule with the symbols kept constant during the step, whatever the integrator.
     Christoffel,
 }
 
@@ -83,19 +83,19 @@ pub enum Form {
 pub enum Directions {
     /// Along the principal eigenvector.
     Principal,
-    /// One direction in world axes, of any length but 0, the same for all seeds.
+    /// One direction in world axes, of any length except 0, equal for all seeds.
     Towards { direction: [f64; 3] },
-    /// Fibonacci points of the sphere.
+    /// Fibonacci points on the sphere.
     Sphere { count: usize },
-    /// Fibonacci points of the cap with this half angle about the principal eigenvector; half of
-    /// them about its opposite unless rays go both ways.
+    /// Fibonacci points on the cap with this half angle around the principal eigenvector; half of them around its
+    /// opposite unless rays go both ways.
     Cone { count: usize, half_angle_rad: f64 },
-    /// Corners of an icosahedron whose faces were cut in four this many times: 10·4ⁿ + 2.
+    /// Corners of an icosahedron whose faces were divided into four this many times: 10·4ⁿ + 2.
     Icosphere { level: usize },
 }
 
 impl Params {
-    /// No step is longer: those of equal parameter end before they are.
+    /// The longest possible step: rays with steps of equal parameter end before steps become longer.
     fn longest_step_mm(&self, medium: &RayMetric) -> f64 {
         let asked_mm = self.walk.step_mm;
         match self.form {
@@ -108,22 +108,21 @@ impl Params {
     }
 }
 
-/// Rays as [`curves::Output`] has streamlines; those kept have also `cm` per point (from the seed
-/// to it; 1 in the seed's own point is replaced by that of its neighbour) and per streamline (of
-/// the whole curve).
+/// Rays in the form of the streamlines of [`curves::Output`]; kept rays also have `cm` per point (from the seed to
+/// it; the value 1 at the seed point is replaced by that of its neighbour) and per streamline (of the whole curve).
 #[derive(Clone, Debug)]
 pub struct Output {
     pub rays: Arc<curves::Output>,
-    /// Seed points; each sent [`Output::directions`] rays.
+    /// Seed points; each started [`Output::directions`] rays.
     pub seeds: u64,
     pub directions: u64,
-    /// Seconds of following rays and of gathering what is kept, where the backend measures them.
+    /// Seconds of following rays and of gathering kept points, if the backend measures them.
     pub kernel_s: Option<f64>,
     pub gather_s: Option<f64>,
 }
 
-/// Shoots rays from the regions with role seed (the whole mask if none) and filters by the others.
-/// The result holds every ray that passes the regions; [`rank`] cuts it by the measure.
+/// Shoots rays from the regions with role seed (from the whole mask if there is none) and filters by the others. The
+/// result holds every ray that passes the regions; [`rank`] cuts it by the measure.
 pub fn shoot(
     medium: &RayMetric,
     regions: &[Region],
@@ -134,7 +133,7 @@ pub fn shoot(
     shoot_within(medium, regions, params, None, backend, control)
 }
 
-/// As [`shoot`]; stops with a sentence when the rays take more than this much memory, in bytes.
+/// Does the same as [`shoot`]; returns an error if the rays take more than this much memory, in bytes.
 pub fn shoot_within(
     medium: &RayMetric,
     regions: &[Region],
@@ -153,7 +152,7 @@ pub fn shoot_within(
     }
 }
 
-/// One sentence about the first thing that makes no sense.
+/// Returns one sentence about the first invalid input.
 fn check(medium: &RayMetric, regions: &[Region], params: &Params) -> Result<(), String> {
     curves::check(&medium.field, regions, &params.walk)?;
     params.check().map_err(|e| e.to_string())?;

@@ -1,11 +1,11 @@
 //! The papers' form (van Aart 2010, algorithm 3; van Aart et al. 2011, eq. 3): x″ᶜ = −Γᶜₐᵦ x′ᵃ x′ᵇ,
 //! with D and the three derivatives of G = D⁻¹ interpolated as four fields.
 //!
-//! Γ is held during a step, so that the step is of first order along the path; the four fields are
-//! not derivatives of one another, so that x′ᵀ G x′ drifts at any step size. Steps are of equal
-//! parameter: they are as long as asked for only where the ray starts, and a ray ends where one would be
-//! longer than a voxel's shortest edge and four times what was asked for: what comes after such a leap
-//! depends on nothing that was passed over. For comparison, not for use.
+//! Γ is constant during a step, so that the step is of first order along the path; the four fields are not
+//! derivatives of one another, so that x′ᵀ G x′ drifts at any step size. Steps have equal parameter: they have the
+//! requested length only where the ray starts, and a ray ends where one would be longer than a voxel's shortest edge
+//! and than four times the requested step: after such a leap the ray would be independent of what it skipped. For
+//! comparison only.
 
 use super::Params;
 use super::half_ray::{End, HalfRay, HalfRayRules, RayHalves, Step};
@@ -21,7 +21,7 @@ use rayon::prelude::*;
 /// A symmetric matrix: xx xy xz yy yz zz.
 type Symmetric = [f64; 6];
 
-/// The pairs (a, b) that the components of a symmetric matrix stand for.
+/// The pairs (a, b) of the components of a symmetric matrix.
 pub const PAIRS: [(usize, usize); 6] = [(0, 0), (0, 1), (0, 2), (1, 1), (1, 2), (2, 2)];
 
 /// The component of a symmetric matrix at a row and column.
@@ -29,8 +29,8 @@ fn component(row: usize, column: usize) -> usize {
     [[0, 1, 2], [1, 3, 4], [2, 4, 5]][row][column]
 }
 
-/// The 18 Christoffel symbols Γᶜₐᵦ = ½ Dᶜˢ (∂ₐGᵦₛ + ∂ᵦGₐₛ − ∂ₛGₐᵦ), by c and then the pairs (a, b) of
-/// [`PAIRS`], from D = G⁻¹ and the derivatives of G along the three axes.
+/// The 18 Christoffel symbols Γᶜₐᵦ = ½ Dᶜˢ (∂ₐGᵦₛ + ∂ᵦGₐₛ − ∂ₛGₐᵦ), by c, then by the pairs (a, b) of [`PAIRS`], from
+/// D = G⁻¹ and the derivatives of G along the three axes.
 pub fn christoffel(d: Symmetric, dg: [Symmetric; 3]) -> [Symmetric; 3] {
     let mut symbols = [[0.0; 6]; 3];
     for (pair, (a, b)) in PAIRS.into_iter().enumerate() {
@@ -146,7 +146,7 @@ fn acceleration(symbols: &[Symmetric; 3], v: [f64; 3]) -> [f64; 3] {
     })
 }
 
-/// Follows rays one after the other.
+/// Follows the rays one after the other.
 pub fn follow(
     fields: &Fields,
     rules: &HalfRayRules,
@@ -167,36 +167,36 @@ pub fn follow(
             let half = halves.halves.len();
             halves.halves.push(rules.at_seed(start.x, gates));
             if halves.halves[half].reason == PENDING {
-                let mut journey = HalfRay::new(half, start.x);
-                let end = travel(
+                let mut path = HalfRay::new(half, start.x);
+                let end = follow_one(
                     control,
                     fields,
                     rules,
                     gates,
                     start,
                     sense,
-                    &mut journey,
+                    &mut path,
                     &mut halves,
                 )?;
-                halves.end(&mut journey, end);
+                halves.end(&mut path, end);
             }
         }
     }
     Ok(halves)
 }
 
-/// Between two looks whether to go on.
+/// Steps between two checks for cancellation.
 const STEPS_PER_LOOK: u32 = 4096;
 
 #[allow(clippy::too_many_arguments)]
-fn travel(
+fn follow_one(
     control: &Control,
     fields: &Fields,
     rules: &HalfRayRules,
     gates: &RegionTests,
     start: &Start,
     sense: f32,
-    journey: &mut HalfRay,
+    path: &mut HalfRay,
     halves: &mut RayHalves,
 ) -> Result<End, Cancelled> {
     let h = f64::from(rules.step_mm);
@@ -204,7 +204,7 @@ fn travel(
     let Some(mut here) = fields.at(x) else {
         return Ok(End::new(StopReason::LeftVolume));
     };
-    // v = D p, of length 1 mm where it starts.
+    // v = D p, of length 1 mm at its start.
     let d: Symmetric = std::array::from_fn(|k| f64::from(here.0[k]));
     let p = start.p.map(|c| f64::from(sense * c));
     let mut v = product(&d, p);
@@ -251,7 +251,7 @@ fn travel(
             after: [length_mm as f32, riemann as f32],
             verdict,
         };
-        if let Some(end) = halves.advance(journey, &step, rules, gates) {
+        if let Some(end) = halves.advance(path, &step, rules, gates) {
             return Ok(end);
         }
         let Some(there) = there else {

@@ -13,25 +13,25 @@ use serde::{Deserialize, Serialize};
 
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct Params {
-    /// Seeds, steps, integrator and reasons to stop, as for streamlines. The FA is that of the
-    /// tensors before sharpening; length and step limits hold for each half. With `both_ways` every
-    /// ray goes on behind its seed with −p: one curve through it.
+    /// Seeds, steps, integrator and stop reasons, as for streamlines. The FA is that of the tensors before
+    /// sharpening; length and step limits apply to each half. With `both_ways`, every ray continues behind its seed
+    /// with −p, which gives one curve through the seed.
     pub walk: curves::Params,
     pub form: Form,
     pub directions: Directions,
-    /// One point in this many steps is kept, and the last.
+    /// One point in this many steps is kept, as is the last.
     pub keep_every: usize,
     /// Stops rays that circle on the spot.
     pub loop_guard: bool,
 }
 
 impl Params {
-    /// Many rays in a wide cone about the main direction: most miss. The FA stop is off: geodesics carry
-    /// on where streamlines lose their way.
+    /// Many rays in a wide cone around the principal direction: most of them miss. The FA stop is off: geodesics
+    /// continue where streamlines lose the fibre.
     pub fn defaults() -> Self {
         Self {
             walk: curves::Params {
-                // The best in accuracy for its cost on linear interpolation.
+                // The most accurate for its cost with linear interpolation.
                 integrator: Integrator::Rk2,
                 seeding: Seeding::Random { count: 400 },
                 max_angle_rad: None,
@@ -57,15 +57,15 @@ impl Params {
     }
 }
 
-/// How tensors are prepared for rays.
+/// How tensors are converted to the metric of rays.
 #[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
-pub struct MediumRecipe {
+pub struct RayMetricParams {
     pub sharpening: Sharpening,
     pub precision: Precision,
 }
 
-impl MediumRecipe {
-    /// Whether eigenvalues differ by more than half precision holds.
+impl RayMetricParams {
+    /// Whether eigenvalues differ by more than half precision resolves.
     pub fn is_too_coarse(&self) -> bool {
         let strong = match self.sharpening {
             Sharpening::Power { alpha } => alpha >= 3.0,
@@ -75,22 +75,22 @@ impl MediumRecipe {
     }
 }
 
-/// How geodesic rays are shot and which of them stay.
+/// How geodesic rays are shot and which of them are kept.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Rays {
-    pub medium: MediumRecipe,
+    pub medium: RayMetricParams,
     pub params: Params,
     pub cut: Cut,
 }
 
 impl Rays {
-    /// Sharpened tensors in full, and the strongest rays.
+    /// Sharpened tensors in single precision, and the strongest rays.
     pub fn defaults() -> Self {
         Self {
-            medium: MediumRecipe {
+            medium: RayMetricParams {
                 sharpening: DEFAULT_SHARPENING,
-                // Half precision would do for plain tensors. At α = 6 eigenvalues differ by 10⁴, more than
-                // its 11 bits tell apart; kernels are as fast on either.
+                // Half precision suffices for plain tensors. At α = 6 eigenvalues differ by 10⁴, more than its 11
+                // bits resolve; kernels are as fast with either.
                 precision: Precision::Single,
             },
             params: Params::defaults(),
@@ -98,7 +98,7 @@ impl Rays {
         }
     }
 
-    /// How many are shot, where that does not depend on the seed's size.
+    /// Number of rays, if it does not depend on the size of the seed area.
     pub fn count(&self) -> Option<usize> {
         match self.params.walk.seeding {
             Seeding::Random { count } => Some(count.saturating_mul(self.params.directions.count())),
@@ -107,13 +107,13 @@ impl Rays {
     }
 }
 
-/// Parameters that only rays have; those of all curves have a table of their own ([`curves::Params`]).
+/// Parameters specific to rays; those of all curves have their own table ([`curves::Params`]).
 impl Parameters for Rays {
     const TABLE: &'static [Param<Self>] = &[
         Param {
             value_name: "FAN",
-            help: "Directions of each seed's rays: principal, sphere:N, cone:N,DEGREES (half angle), icosphere:LEVEL \
-                   or towards:X,Y,Z",
+            help: "Directions of the rays of each seed: principal, sphere:N, cone:N,DEGREES (half angle), \
+                   icosphere:LEVEL or towards:X,Y,Z",
             default_text: DefaultText::Listed,
             ..Param::new(
                 "directions",
@@ -132,8 +132,8 @@ impl Parameters for Rays {
         },
         Param {
             value_name: "HOW",
-            help: "power:ALPHA (volume kept; 1 is the plain tensor, whose rays mostly run beside real fibres), or the \
-                   papers' paper:N,FA (whole power below an FA)",
+            help: "power:ALPHA (keeps the volume; 1 is the plain tensor, whose rays mostly run beside real \
+                   fibres), or paper:N,FA as in the papers (an integer power below an FA)",
             default_text: DefaultText::Listed,
             ..Param::new(
                 "sharpen",
@@ -175,7 +175,7 @@ impl Parameters for Rays {
         },
         Param {
             value_name: "N",
-            help: "Keep one point in N steps, and the last",
+            help: "Keep one point every N steps, and the last",
             default_text: DefaultText::Listed,
             ..Param::new(
                 "keep-every",
@@ -192,7 +192,7 @@ impl Parameters for Rays {
             )
         },
         Param {
-            help: "Carry each ray on behind its seed",
+            help: "Also follow each ray backwards from its seed",
             default_text: DefaultText::Omitted,
             ..Param::new(
                 "both-ways",
@@ -206,8 +206,8 @@ impl Parameters for Rays {
             )
         },
         Param {
-            help: "Do not stop rays that circle on the spot",
-            hint: "A ray that comes back to where it was ends there",
+            help: "Do not stop rays that loop in place",
+            hint: "A ray that returns to an earlier point ends there",
             default_text: DefaultText::Omitted,
             ..Param::new(
                 "no-loop-guard",
@@ -222,8 +222,8 @@ impl Parameters for Rays {
         },
         Param {
             value_name: "FORM",
-            help: "Equations: hamiltonian, or the papers' christoffel, whose steps, length limit and loop guard count \
-                   its parameter instead of mm",
+            help: "Equations: hamiltonian, or christoffel as in the papers, whose steps, length limit and loop \
+                   guard are in units of its parameter instead of mm",
             hint: "Hamiltonian: the gradient of the interpolated tensors themselves. Christoffel: symbols from four \
                    interpolated fields, held during a step (van Aart et al. 2011); as there, a step is one of the \
                    parameter: where the metric changes fast it grows, a ray can become longer than the longest \
@@ -294,9 +294,9 @@ impl Sharpening {
     }
 }
 
-/// Measured on a real scan (1 b = 0 and 32 directions, 1.75 × 1.75 × 2.5 mm) between seven pairs of regions of
-/// genu, splenium, corticospinal tracts and inferior longitudinal fasciculus: of the strongest tenth of the
-/// rays 39 % ran with the streamlines of the same regions at α = 1, 64 % at 3, 76 % at 6 and 64 % at 8.
+/// Measured on a real scan (1 b = 0 and 32 directions, 1.75 × 1.75 × 2.5 mm) between seven pairs of regions of genu,
+/// splenium, corticospinal tracts and inferior longitudinal fasciculus: of the strongest tenth of the rays, 39 % ran
+/// with the streamlines of the same regions at α = 1, 64 % at 3, 76 % at 6 and 64 % at 8.
 pub const DEFAULT_ALPHA: f64 = 6.0;
 
 /// The metric of rays.
@@ -304,6 +304,6 @@ pub const DEFAULT_SHARPENING: Sharpening = Sharpening::Power {
     alpha: DEFAULT_ALPHA,
 };
 
-/// Of all rays between those regions 20 % ran with the streamlines at α = 1 and 39 % at 6: half of those that
-/// pass are false, and mostly the weaker half.
+/// Between those regions 20 % of all rays ran with the streamlines at α = 1 and 39 % at 6: half of the rays that pass
+/// are false, mostly the weaker half.
 pub const DEFAULT_CUT: Cut = Cut::TopShare(0.1);

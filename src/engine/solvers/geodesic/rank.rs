@@ -1,22 +1,22 @@
-//! Keeps the curves that the diffusion supports best.
+//! Keeps the curves with the strongest support by diffusion.
 
 use crate::data::Tractogram;
 use serde::{Deserialize, Serialize};
 
-/// Which of the curves that pass the regions are kept, by their connectivity measure.
+/// A rule that keeps some of the curves that pass the regions, by their connectivity measure.
 #[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
 pub enum Cut {
     All,
-    /// Those with at least this measure.
+    /// All with at least this measure.
     AtLeast(f32),
-    /// So many of the strongest.
+    /// This many of the strongest.
     Top(usize),
     /// The strongest share, 0 to 1, rounded up to whole curves.
     TopShare(f64),
 }
 
 impl Cut {
-    /// How many of the curves with these measures are kept.
+    /// Number of curves kept, from their measures.
     pub fn count(self, measures: &[f32]) -> usize {
         match self {
             Self::All => measures.len(),
@@ -28,8 +28,8 @@ impl Cut {
         }
     }
 
-    /// Which of the curves with these measures are kept. Of equal measures the first count as
-    /// stronger; one that is not a number as weakest.
+    /// Whether each curve is kept, from their measures. Among equal measures, the first counts as stronger; NaN
+    /// counts as weakest.
     pub fn marks(self, measures: &[f32]) -> Vec<bool> {
         let count = match self {
             Self::All => return vec![true; measures.len()],
@@ -61,14 +61,14 @@ fn strength(measure: f32) -> f32 {
     }
 }
 
-/// The least measure among those marked.
-fn least(measures: &[f32], marks: &[bool]) -> Option<f32> {
+/// The smallest measure among those marked.
+fn min_measure(measures: &[f32], marks: &[bool]) -> Option<f32> {
     let marked = measures.iter().zip(marks).filter(|(_, kept)| **kept);
     marked.map(|(m, _)| *m).min_by(f32::total_cmp)
 }
 
-/// The curves that a cut keeps, in their old order, and the least measure among them. A tractogram
-/// without measures is kept whole.
+/// The curves that a cut keeps, in their original order, and the smallest measure among them. A tractogram without
+/// measures is kept whole.
 pub fn rank(tractogram: &Tractogram, cut: Cut) -> (Tractogram, Option<f32>) {
     let Some(measures) = tractogram.per_streamline.get("cm") else {
         return (tractogram.clone(), None);
@@ -78,5 +78,5 @@ pub fn rank(tractogram: &Tractogram, cut: Cut) -> (Tractogram, Option<f32>) {
         Cut::All => tractogram.clone(),
         _ => tractogram.filtered(&marks),
     };
-    (kept, least(measures, &marks))
+    (kept, min_measure(measures, &marks))
 }

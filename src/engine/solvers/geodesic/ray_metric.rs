@@ -1,4 +1,4 @@
-//! What rays run through: the tensors sharpened, scaled, in voxel axes.
+//! The metric of rays: sharpened, scaled tensors in voxel axes.
 
 use super::cuda;
 use crate::compute::{Backend, Cancelled, Control, DataId, memory};
@@ -17,37 +17,37 @@ use std::borrow::Cow;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// How the tensors' anisotropy is changed before rays run through them.
+/// How the tensors' anisotropy is changed before rays are shot.
 #[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
 pub enum Sharpening {
-    /// |D|^⅓ (D / |D|^⅓)^α: the determinant stays (Jeong et al. 2007, with the signs of
-    /// algorithms that agree with it); α = 1 changes nothing.
+    /// |D|^⅓ (D / |D|^⅓)^α: preserves the determinant (Jeong et al. 2007, with the signs of algorithms that agree
+    /// with it); α = 1 changes nothing.
     Power { alpha: f64 },
-    /// The whole power of D, scaled back to its mean diffusivity, where the FA is below a threshold
-    /// (van Aart 2010, algorithm 1; unchanged elsewhere).
+    /// An integer power of D, scaled back to its mean diffusivity, where the FA is below a threshold (van Aart 2010,
+    /// algorithm 1; unchanged elsewhere).
     Paper { power: u32, below_fa: f64 },
 }
 
 impl Sharpening {
-    /// Greater powers leave the range of single precision.
-    pub const MOST: f64 = 16.0;
+    /// Higher powers exceed the range of single precision.
+    pub const MAX_POWER: f64 = 16.0;
 }
 
 /// How records are stored.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub enum Precision {
-    /// Rounded to 11 significant bits, as the papers' speed is compared with.
+    /// Rounded to 11 significant bits; the papers' speed is compared with this.
     Half,
     Single,
 }
 
-/// Where records keep the FA before sharpening.
+/// Index in a record of the FA before sharpening.
 pub const FA: usize = 7;
 
 /// A tensor that is not positive definite gets at least this share of its largest eigenvalue.
-pub const LEAST_SHARE: f64 = 0.01;
+pub const MIN_SHARE: f64 = 0.01;
 
-/// A tensor field made ready for rays; cheap to clone.
+/// A tensor field prepared for rays; cheap to clone.
 #[derive(Clone, Debug)]
 pub struct RayMetric {
     id: DataId,
@@ -55,21 +55,21 @@ pub struct RayMetric {
     pub sharpening: Sharpening,
     pub precision: Precision,
     pub interpolation: Interpolation,
-    /// Samples, or for cubic B-splines coefficients with a margin of one: xx xy xz yy yz zz in voxel axes
-    /// (voxel², mean diffusivity 1 / mm² over the mask), whether fitted, `FA`.
+    /// Samples, or for cubic B-splines coefficients with a margin of one: xx xy xz yy yz zz in voxel axes (voxel²,
+    /// mean diffusivity 1 / mm² over the mask), whether fitted, and `FA`.
     pub records: Arc<[Record]>,
-    /// Of the samples: the field's, but at least 2 along each axis.
+    /// Shape of the samples: that of the field, but at least 2 along each axis.
     pub shape: [usize; 3],
     /// Mean diffusivity over the mask before scaling, mm²/s.
     pub mean_diffusivity: f64,
     /// Tensors that were not positive definite.
     pub repaired: u64,
-    /// Seconds in kernels, where a graphics card prepared it, until rays can start.
+    /// Kernel time in seconds until rays can start, if a graphics card prepared it.
     pub kernel_s: Option<f64>,
 }
 
 impl RayMetric {
-    /// Splines are kept in single precision, whatever is asked for.
+    /// Splines are stored in single precision, whatever is requested.
     pub fn new(
         field: &TensorField,
         sharpening: Sharpening,
@@ -79,7 +79,7 @@ impl RayMetric {
         control: &Control,
     ) -> Result<Self, Error> {
         sharpening.check()?;
-        // The records, and twice more while they are extended and a spline is made of them.
+        // The records, and two more copies while they are extended and converted to a spline.
         memory::claim_for::<[f32; 8]>("The metric of the rays", field.tensors.len(), 3)?;
         match (backend.devices(), interpolation) {
             ([first, ..], Interpolation::Trilinear) => {
@@ -100,7 +100,7 @@ impl RayMetric {
                     kernel_s: Some(f64::from(prepared.kernel_ms) * 1e-3),
                 };
                 if let Cow::Owned(thickened) = thickened(&medium.records, field.grid.shape) {
-                    // The card's are of the thin grid.
+                    // The card's records are those of the thin grid.
                     (medium.id, medium.records) = (DataId::fresh(), thickened.into());
                 }
                 let ready_ms = cuda::ready(first, &medium)?;
@@ -116,14 +116,14 @@ impl RayMetric {
         self.id
     }
 
-    /// Records from one to the next along y and z.
+    /// Distance in records from one to the next along y and z.
     pub fn strides(&self) -> [usize; 2] {
         let margin = self.margin();
         let [x, y, _] = self.shape.map(|n| n + margin);
         [x, x * y]
     }
 
-    /// Records more than samples along each axis.
+    /// Number of records beyond the samples along each axis.
     pub fn margin(&self) -> usize {
         match self.interpolation {
             Interpolation::Trilinear => 0,
@@ -138,7 +138,7 @@ fn inside(tensor: &Tensor) -> bool {
     tensor.inside > 0.5
 }
 
-/// Over the mask, mm²/s; needs the backend's threads installed.
+/// Mean over the mask, mm²/s. Needs the backend's threads installed.
 fn mean_diffusivity(field: &TensorField) -> f64 {
     // Sums of chunks, so that the order of additions does not depend on the threads.
     let traces: Vec<(f64, u64)> = field
@@ -156,7 +156,7 @@ fn mean_diffusivity(field: &TensorField) -> f64 {
     sum / (3.0 * count.max(1) as f64)
 }
 
-/// What brings a mean diffusivity to 1.
+/// The factor that scales a mean diffusivity to 1.
 pub fn scale(mean_diffusivity: f64) -> f64 {
     if mean_diffusivity > 0.0 {
         1.0 / mean_diffusivity
@@ -185,8 +185,9 @@ fn prepare(
             control.check()?;
             let mut mended = 0;
             for (record, tensor) in records.iter_mut().zip(tensors).filter(|(_, t)| inside(t)) {
-                let (d, fa, sound) = sharpened(tensor.d.map(|v| scale * f64::from(v)), sharpening);
-                mended += u64::from(!sound);
+                let (d, fa, unchanged) =
+                    sharpened(tensor.d.map(|v| scale * f64::from(v)), sharpening);
+                mended += u64::from(!unchanged);
                 *record = in_voxel_axes(d, fa, to_voxel);
             }
             repaired.fetch_add(mended, Ordering::Relaxed);
@@ -230,13 +231,13 @@ fn prepare(
     })
 }
 
-/// The changed tensor, its FA before, and whether it was positive definite.
+/// The sharpened tensor, its FA before, and whether it was positive definite.
 fn sharpened(d: [f64; 6], sharpening: Sharpening) -> ([f64; 6], f64, bool) {
     let (values, vectors) = eigen_symmetric(d);
     let valid = values[2] > 0.0;
     // A tensor without any positive eigenvalue counts as isotropic.
     let largest = if values[0] > 0.0 { values[0] } else { 1.0 };
-    let values = values.map(|v| v.max(if valid { 0.0 } else { LEAST_SHARE * largest }));
+    let values = values.map(|v| v.max(if valid { 0.0 } else { MIN_SHARE * largest }));
     let [a, b, c] = values;
     let mean = (a + b + c) / 3.0;
     let spread = (a - mean).powi(2) + (b - mean).powi(2) + (c - mean).powi(2);
@@ -267,7 +268,7 @@ fn sharpened(d: [f64; 6], sharpening: Sharpening) -> ([f64; 6], f64, bool) {
     (out, fa, valid)
 }
 
-/// A D Aᵀ, where A takes world vectors to voxel vectors.
+/// A D Aᵀ, where A maps world vectors to voxel vectors.
 fn in_voxel_axes([xx, xy, xz, yy, yz, zz]: [f64; 6], fa: f64, a: DMat3) -> Record {
     let d = DMat3::from_cols(
         DVec3::new(xx, xy, xz),

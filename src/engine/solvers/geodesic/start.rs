@@ -1,4 +1,4 @@
-//! Where rays start, and with which p.
+//! Initial positions and momenta p of rays.
 
 use super::Params;
 use super::half_ray::root;
@@ -10,8 +10,8 @@ use crate::solvers::curves::spline::cubic_weights;
 use crate::solvers::tensor_fit::eigen_symmetric;
 use glam::{DMat3, DVec3};
 
-/// A ray at its seed: voxel coordinates, p with pᵀDp = 1, and the direction of D p, in the axes of
-/// [`root`], of length 1.
+/// A ray at its seed: voxel coordinates, p with pᵀDp = 1, and the direction of D p in the axes of [`root`], of length
+/// 1.
 #[derive(Clone, Copy, Debug, bytemuck::Pod, bytemuck::Zeroable)]
 #[repr(C)]
 pub struct Start {
@@ -20,14 +20,14 @@ pub struct Start {
     pub direction: [f32; 3],
 }
 
-/// Rays with their seeds, in order; those that cannot start are left out.
+/// Rays with their seeds, in order; those that cannot start are omitted.
 pub struct Rays {
     pub starts: Vec<Start>,
     pub seeds: Vec<Ray>,
 }
 
-/// The rays of a seed point (world mm), in the order of the fan; `None` outside volume or mask, or
-/// below the FA limit.
+/// The rays of a seed point (world mm), in the order of the fan; `None` outside volume or mask, or below the FA
+/// limit.
 pub fn starts(
     medium: &RayMetric,
     gates: &RegionTests,
@@ -82,7 +82,7 @@ fn principal(d: DMat3) -> DVec3 {
     if up { v } else { -v }
 }
 
-/// The medium's record at voxel coordinates, double precision.
+/// The record at voxel coordinates, in double precision.
 fn interpolated(medium: &RayMetric, at: DVec3) -> [f64; 8] {
     let last = medium.shape.map(|n| (n - 1) as f64);
     let at = at.clamp(DVec3::ZERO, DVec3::from_array(last));

@@ -1,7 +1,7 @@
 //! The background of an image: the dark voxels that are connected to its border, and their values.
 //!
-//! Blocks of about 4 mm are averaged first, so that air differs from dark tissue at noise levels at which
-//! single voxels of both overlap, and so that a gap of a few voxels does not connect the two.
+//! Blocks of about 4 mm are averaged first, so that air differs from dark tissue even at noise levels at which single
+//! voxels of both overlap, and so that a gap of a few voxels does not connect the two.
 
 use super::bricks::{Field, INSIDE, OUTSIDE, origin};
 use crate::data::Volume;
@@ -9,43 +9,43 @@ use rayon::prelude::*;
 
 /// Edge of a block, mm.
 const BLOCK_MM: f64 = 4.0;
-/// The background lies within this share of the image's range above the least block …
+/// The background lies within this share of the image's range above the darkest block …
 const DARK: f64 = 0.2;
 /// … holds this share of the blocks at the border, and of all blocks.
 const SHARE: [f64; 2] = [0.1, 0.02];
 /// A block belongs to it up to this many standard deviations above the mode of the blocks …
 const BLOCK_SPREADS: f64 = 4.0;
-/// … or this share of the range, which ghosts and ringing reach.
+/// … or up to this share of the range, which ghosts and ringing reach.
 const GHOSTS: f64 = 0.04;
-/// A voxel of such a block belongs to it up to this many standard deviations above the voxels' mode.
+/// A voxel of such a block belongs to the background up to this many standard deviations above the voxels' mode.
 const VOXEL_SPREADS: f64 = 3.0;
 const BINS: usize = 512;
 
-/// Where nothing was imaged.
+/// The region outside the imaged object.
 #[derive(Clone, Debug)]
 pub struct Background {
     /// Most frequent value of its voxels.
     pub mode: f32,
     /// Standard deviation of its voxels.
     pub spread: f32,
-    /// Largest value of a voxel that counts.
+    /// Largest value of a background voxel.
     limit: f32,
-    /// Voxels of a block along each axis.
+    /// Voxels per block along each axis.
     side: [usize; 3],
     counts: [usize; 3],
     blocks: Vec<bool>,
 }
 
-/// How far a surface has got where no structure lies.
+/// How far a surface has spread beyond the structures in the image.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Contact {
-    /// Voxels inside that are background.
+    /// Background voxels inside the surface.
     pub background: u64,
-    /// Voxels inside in the outermost layers of the image.
+    /// Voxels inside the surface in the outermost layers of the image.
     pub border: u64,
 }
 
-/// Most frequent of some values between two bounds.
+/// The most frequent value between two bounds.
 fn mode(values: impl Iterator<Item = f64>, (low, high): (f64, f64)) -> f64 {
     let width = (high - low).max(f64::MIN_POSITIVE) / BINS as f64;
     let mut counts = [0u64; BINS];
@@ -63,8 +63,8 @@ fn mode(values: impl Iterator<Item = f64>, (low, high): (f64, f64)) -> f64 {
 }
 
 impl Background {
-    /// `None` where the image has no dark border: a crop of tissue. Needs the backend's threads installed.
-    pub fn of(image: &Volume, frame: usize) -> Option<Self> {
+    /// `None` where the image has no dark border, such as a crop of tissue. Needs the backend's threads installed.
+    pub fn from_image(image: &Volume, frame: usize) -> Option<Self> {
         let (grid, values) = (&image.grid, image.frame(frame));
         let (shape, spacing) = (grid.shape, grid.spacing().to_array());
         let side = [0, 1, 2].map(|a| ((BLOCK_MM / spacing[a]).round() as usize).max(1));
@@ -117,7 +117,8 @@ impl Background {
             .map(|b| means[*b])
             .filter(|m| *m <= dark)
             .collect();
-        // Voxels that were set to one value, as around a face or a brain, say nothing of air that is there as well.
+        // Voxels set to one value, as around a defaced or skull-stripped head, carry no information about air in the
+        // same image.
         let noisy = |m: f64| m > least + 1e-6 * range;
         let filled = darks.iter().filter(|m| !noisy(**m)).count();
         let imaged = (darks.len() - filled) as f64 > SHARE[0] * border.len() as f64;
@@ -125,7 +126,7 @@ impl Background {
             darks.retain(|m| noisy(*m));
         }
         let centre = mode(darks.iter().copied(), (least, dark));
-        // Above the mode tissue adds to the blocks, below it only noise does.
+        // Above the mode, tissue contributes to the blocks; below it, only noise does.
         let mut below: Vec<f64> = darks
             .iter()
             .map(|m| centre - m)
@@ -168,20 +169,20 @@ impl Background {
         })
     }
 
-    /// Whether a voxel belongs to it.
+    /// Whether a voxel belongs to the background.
     pub fn holds(&self, voxel: [usize; 3], value: f32) -> bool {
         let at = [0, 1, 2].map(|a| voxel[a] / self.side[a]);
         let block = at[0] + self.counts[0] * (at[1] + self.counts[1] * at[2]);
         value <= self.limit && self.blocks[block]
     }
 
-    /// Whether a target is one of its values: then reaching it is what the user wants.
+    /// Whether a target is a background value: then the user wants the surface to reach it.
     pub fn is_target(&self, target: f32) -> bool {
         (target - self.mode).abs() <= self.spread.max(0.25 * (self.limit - self.mode))
     }
 }
 
-/// The blocks that faces of blocks that count connect to the seeds.
+/// The counted blocks that are connected to the seeds through faces of counted blocks.
 fn connected(seeds: Vec<usize>, counts: [usize; 3], counted: impl Fn(usize) -> bool) -> Vec<bool> {
     let mut found = vec![false; counts.iter().product()];
     let mut open = seeds;
@@ -208,11 +209,11 @@ fn connected(seeds: Vec<usize>, counts: [usize; 3], counted: impl Fn(usize) -> b
 }
 
 impl Field {
-    /// How far the surface has got into the background and to the image's border. Needs the backend's threads
+    /// How far the surface has spread into the background and to the image's border. Needs the backend's threads
     /// installed.
     pub fn contact(&self, values: &[f32], background: Option<&Background>) -> Contact {
         let (b, bricks, shape) = (self.brick, self.counts(), self.grid.shape);
-        // A direction of few slices is all border.
+        // An axis with few slices would be all border.
         let bounded = shape.map(|n| n >= 2 * b);
         let of_brick = |(i, slot): (usize, &u32)| {
             let mut contact = Contact::default();

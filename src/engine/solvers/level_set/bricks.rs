@@ -1,10 +1,10 @@
-//! φ in bricks: a page of values where a brick holds some of the band, else only its side.
+//! φ in bricks: a page of values where a brick holds part of the band, otherwise only the side it is on.
 
 use crate::data::{Grid, Mask};
 use rayon::prelude::*;
 use std::sync::Arc;
 
-/// Table entries of bricks without a page: all at −clamp, all at +clamp.
+/// Table entries of bricks without a page: all values −clamp, or all +clamp.
 pub const OUTSIDE: u32 = 0;
 pub const INSIDE: u32 = 1;
 
@@ -13,13 +13,13 @@ pub const INSIDE: u32 = 1;
 pub struct Field {
     pub grid: Arc<Grid>,
     pub h_mm: f64,
-    /// |φ| ends here.
+    /// |φ| is limited to this.
     pub clamp: f32,
-    /// Voxels of a brick's edge.
+    /// Voxels along a brick's edge.
     pub brick: usize,
-    /// By brick, x fastest: `OUTSIDE`, `INSIDE`, or where its page is, from 2 on.
+    /// By brick, x fastest: `OUTSIDE`, `INSIDE`, or the index of its page, from 2 on.
     pub table: Vec<u32>,
-    /// The first two pages are those of the constants.
+    /// The first two pages hold the constants.
     pub pages: Vec<f32>,
 }
 
@@ -29,8 +29,7 @@ pub fn counts(shape: [usize; 3], brick: usize) -> [usize; 3] {
 }
 
 impl Field {
-    /// From unclamped values by voxel; bricks without a voxel of the band get no page unless
-    /// `everywhere`.
+    /// From unclamped values by voxel; bricks outside the band get no page unless `everywhere`.
     pub fn from_fn(
         grid: &Arc<Grid>,
         h_mm: f64,
@@ -46,7 +45,7 @@ impl Field {
             let (mut low, mut high) = (false, false);
             for (i, out) in page.iter_mut().enumerate() {
                 let at = [i % brick, i / brick % brick, i / brick / brick];
-                // What lies beyond the grid repeats its last voxel.
+                // Beyond the grid its last voxel is repeated.
                 let voxel = [0, 1, 2].map(|a| (first[a] + at[a]).min(grid.shape[a] - 1));
                 *out = value(voxel).clamp(-clamp, clamp);
                 low |= *out > -clamp;
@@ -83,7 +82,7 @@ impl Field {
         }
     }
 
-    /// Nothing is inside.
+    /// A field with nothing inside.
     pub fn outside(grid: &Arc<Grid>, h_mm: f64, clamp: f32, brick: usize) -> Self {
         let volume = brick.pow(3);
         let mut pages = vec![-clamp; volume];
@@ -98,7 +97,7 @@ impl Field {
         }
     }
 
-    /// With pages for all bricks within so many voxels of the band.
+    /// The field with pages for all bricks within this many voxels of the band.
     pub fn surrounded(&self, margin: usize) -> Self {
         let mut out = self.clone();
         let (b, shape) = (self.brick, self.counts());
@@ -146,7 +145,7 @@ impl Field {
         counts(self.grid.shape, self.brick)
     }
 
-    /// Bricks with a page.
+    /// Number of bricks with a page.
     pub fn active(&self) -> usize {
         self.table.iter().filter(|s| **s > INSIDE).count()
     }
@@ -164,7 +163,7 @@ impl Field {
         self.pages[slot * b * b * b + x + b * (y + b * z)]
     }
 
-    /// As values by voxel.
+    /// Values by voxel.
     pub fn dense(&self) -> Vec<f32> {
         self.by_voxel(|v| v)
     }
@@ -174,7 +173,7 @@ impl Field {
         Mask::new(self.grid.clone(), self.by_voxel(|v| u8::from(v > 0.0)))
     }
 
-    /// Row by row, brick by brick.
+    /// Maps the values, row by row and brick by brick.
     fn by_voxel<T: Copy + Default + Send + Sync>(&self, of: impl Fn(f32) -> T + Sync) -> Vec<T> {
         let [nx, ny, _] = self.grid.shape;
         let (b, shape) = (self.brick, self.counts());
@@ -199,7 +198,7 @@ impl Field {
         out
     }
 
-    /// Voxels with |φ| below so much, those inside, and all.
+    /// Counts voxels with |φ| below `within`, voxels inside, and all voxels.
     pub fn census(&self, within: f32) -> BrickCounts {
         let (b, shape) = (self.brick, self.counts());
         let mut census = BrickCounts {
@@ -228,10 +227,10 @@ impl Field {
         census
     }
 
-    /// How far the surface has moved from where it was `before`, in units of h: root mean square over its
-    /// area, of what the shares of voxels inside, φ + ½ from 0 to 1, changed by. The area is that of a
-    /// surface of all directions which crosses as many edges between voxels: where φ is steep, few
-    /// voxels lie along it, and each changes by more than it moved. Needs the backend's threads installed.
+    /// How far the surface has moved since `before`, in units of h: the root mean square over its area of the change
+    /// in the voxels' inside fractions, φ + ½ limited to 0–1. The area is that of a surface of random orientation
+    /// that crosses as many edges between voxels: where φ is steep, few voxels lie along the surface, and each
+    /// changes by more than the surface moved. Needs the backend's threads installed.
     pub fn moved(&self, before: &Self) -> f64 {
         let (b, shape) = (self.brick, self.counts());
         let volume = b.pow(3);
@@ -279,18 +278,17 @@ impl Field {
             }
             (sum, crossed)
         };
-        // Summed brick by brick in their order: the same at any number of threads.
+        // Summed in the order of the bricks: equal at any number of threads.
         let bricks = (0..self.table.len()).into_par_iter().with_min_len(64);
         let bricks: Vec<(f64, u64)> = bricks.map(of_brick).collect();
         let sum: f64 = bricks.iter().map(|b| b.0).sum();
         let crossed = bricks.iter().map(|b| b.1).sum::<u64>().max(1);
-        // Along each axis a surface of all directions crosses an edge in half of what it covers.
+        // Along each axis, a surface of random orientation crosses edges over half its area.
         let edges = 0.5 * self.grid.spacing().element_sum() / self.h_mm;
         (sum * edges / crossed as f64).sqrt()
     }
 
-    /// The same values in an order that does not depend on how they came about: pages by brick, and
-    /// none that is constant.
+    /// The same values in an order independent of their history: pages by brick, and no constant pages.
     pub fn tidied(&self) -> Self {
         let volume = self.brick.pow(3);
         let mut pages = self.pages[..2 * volume].to_vec();
@@ -329,7 +327,7 @@ impl Field {
     }
 }
 
-/// How many voxels.
+/// Voxel counts of a field.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct BrickCounts {
     pub all: u64,

@@ -1,39 +1,38 @@
-//! Bricks on the processor: all cores share them out, eight voxels at a time.
+//! Bricks on the CPU: shared among all cores, eight voxels at a time.
 //!
-//! A step reads one copy of the pages and writes the other. A brick is computed as long as a value of
-//! the band lies in it or within a voxel of it: elsewhere nothing can change, so that the values are
-//! those of the whole volume, bit for bit.
+//! A step reads one copy of the pages and writes the other. A brick is computed while a value of the band lies in it
+//! or within a voxel of it: elsewhere nothing can change, so the values equal those of the whole volume bit for bit.
 
 use super::Count;
 use super::bricks::{Field, INSIDE, OUTSIDE, counts, origin};
 use super::row::{self, ISOTROPIC, LevelSetRules, ORTHOGONAL, SHEARED};
 use super::speed::{PLANES, Speeds};
 use super::stencil::Stencil;
-use super::visit::{Kinded, Visit, spread};
+use super::visit::{StencilVisit, Visit, spread};
 use crate::compute::simd;
 use crate::data::{BrickImage, Pages};
 use rayon::prelude::*;
 use std::sync::Arc;
 
 const NONE: u32 = u32::MAX;
-/// Steps that a brick outlives its use, so that it does not come and go.
+/// Passes for which an unused brick keeps its page, so that pages are not allocated and freed repeatedly.
 const LINGER: u32 = 8;
-/// What a pass does to every voxel.
+/// The computation of a pass for every voxel.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Pass {
     Step,
     Redistance { first: bool },
 }
 
-/// What a pass did to a page.
+/// The result of a pass over one page.
 #[derive(Clone, Copy, Default)]
 pub struct Report {
-    /// Neighbours that its band touches, itself in the middle.
-    pub wanted: u32,
-    /// Bit 0: some voxel inside, bit 1: some outside.
+    /// Neighbours that its band touches, as bits of a 3×3×3 cube with the page in the middle.
+    pub touched: u32,
+    /// Bit 0: some voxel is inside; bit 1: some voxel is outside.
     pub sides: u32,
     pub growth: i32,
-    /// Of grey values of voxels that came in, less those that went out.
+    /// Grey values of voxels that joined minus those of voxels that left.
     pub sum: i64,
 }
 
@@ -46,7 +45,7 @@ pub struct Engine<const B: usize> {
     rules: LevelSetRules,
     /// By brick.
     table: Vec<u32>,
-    /// By page; [`NONE`] for free ones and the two constants.
+    /// By page; [`NONE`] for free pages and the two constants.
     brick_of: Vec<u32>,
     neighbours: Vec<[u32; 27]>,
     used: Vec<u32>,
@@ -54,7 +53,7 @@ pub struct Engine<const B: usize> {
     free: Vec<u32>,
     now: Vec<f32>,
     next: Vec<f32>,
-    /// Speed and, if there are more terms, the other planes, by page.
+    /// By page: the speed and, if there are more terms, the other planes.
     data: Vec<f32>,
     planes: usize,
     reports: Vec<Report>,
@@ -95,7 +94,7 @@ impl<const B: usize> Engine<B> {
         for slot in 2..slots {
             engine.link(slot);
         }
-        // A field that came from elsewhere may hold a band that ends at a brick's face.
+        // The band of a given field may end at a brick's face.
         engine.surround();
         engine
     }
@@ -111,7 +110,7 @@ impl<const B: usize> Engine<B> {
         .tidied()
     }
 
-    /// As it is drawn: its own bricks, each where it was before.
+    /// The bricks as they are drawn, in the layout of `like`.
     pub fn image(&self, like: &Field) -> BrickImage {
         let pages = Pages {
             table: self.table.clone(),
@@ -129,8 +128,8 @@ impl<const B: usize> Engine<B> {
             + 108 * self.neighbours.len()
     }
 
-    /// Speeds have changed: those of all bricks are made again when they are next needed.
-    pub fn renew(&mut self, extra: bool) {
+    /// Marks the speeds of all bricks as stale; they are recomputed when next needed.
+    pub fn invalidate_speeds(&mut self, extra: bool) {
         self.planes = if extra { PLANES } else { 1 };
         self.data
             .resize(self.brick_of.len() * self.planes * Self::PAGE, 0.0);
@@ -150,7 +149,7 @@ impl<const B: usize> Engine<B> {
         Some(to[0] + nx * (to[1] + ny * to[2]))
     }
 
-    /// A page learns its neighbours.
+    /// Looks up the neighbours of a page.
     fn link(&mut self, slot: usize) {
         let brick = self.brick_of[slot];
         if brick == NONE {
@@ -164,8 +163,8 @@ impl<const B: usize> Engine<B> {
         }
     }
 
-    /// The neighbours of a brick learn what its table entry is.
-    fn tell(&mut self, brick: usize) {
+    /// Writes a brick's table entry to its neighbours.
+    fn notify_neighbours(&mut self, brick: usize) {
         let entry = self.table[brick];
         for k in 0..27 {
             let Some(n) = self.neighbour(brick, k) else {
@@ -205,7 +204,7 @@ impl<const B: usize> Engine<B> {
         self.used[slot] = self.passes;
         self.table[brick] = slot as u32;
         self.link(slot);
-        self.tell(brick);
+        self.notify_neighbours(brick);
     }
 
     fn release(&mut self, slot: usize, side: u32) {
@@ -213,10 +212,10 @@ impl<const B: usize> Engine<B> {
         self.table[brick] = side;
         self.brick_of[slot] = NONE;
         self.free.push(slot as u32);
-        self.tell(brick);
+        self.notify_neighbours(brick);
     }
 
-    /// Gives pages to the neighbours that the band touches.
+    /// Allocates pages for the neighbours that the band touches.
     fn surround(&mut self) {
         for slot in 2..self.brick_of.len() {
             let brick = self.brick_of[slot];
@@ -237,11 +236,11 @@ impl<const B: usize> Engine<B> {
                     requested |= spread(x, at[1], at[2], B);
                 }
             }
-            self.want(slot, requested);
+            self.request_pages(slot, requested);
         }
     }
 
-    fn want(&mut self, slot: usize, requested: u32) {
+    fn request_pages(&mut self, slot: usize, requested: u32) {
         let mut bits = requested & !(1 << 13);
         if requested >> 13 & 1 == 1 {
             self.used[slot] = self.passes;
@@ -306,9 +305,9 @@ impl<const B: usize> Engine<B> {
                 quantum: &|i| image.quantum(i),
             };
             match kind {
-                ISOTROPIC => simd::dispatch(Kinded::<B, ISOTROPIC>(visit)),
-                ORTHOGONAL => simd::dispatch(Kinded::<B, ORTHOGONAL>(visit)),
-                _ => simd::dispatch(Kinded::<B, SHEARED>(visit)),
+                ISOTROPIC => simd::dispatch(StencilVisit::<B, ISOTROPIC>(visit)),
+                ORTHOGONAL => simd::dispatch(StencilVisit::<B, ORTHOGONAL>(visit)),
+                _ => simd::dispatch(StencilVisit::<B, SHEARED>(visit)),
             }
         };
         let next = self.next.par_chunks_exact_mut(page);
@@ -322,7 +321,7 @@ impl<const B: usize> Engine<B> {
         self.settle()
     }
 
-    /// Pages for bricks that the band has come near to, none for those it has left.
+    /// Allocates pages for bricks that the band has approached and frees those that it has left.
     fn settle(&mut self) -> Count {
         let mut count = Count::default();
         let slots = self.brick_of.len();
@@ -333,13 +332,13 @@ impl<const B: usize> Engine<B> {
             let report = self.reports[slot];
             count.inside += i64::from(report.growth);
             count.sum += report.sum;
-            self.want(slot, report.wanted);
+            self.request_pages(slot, report.touched);
         }
         if !self.everywhere {
             for slot in 2..slots {
-                let Report { wanted, sides, .. } = self.reports[slot];
+                let Report { touched, sides, .. } = self.reports[slot];
                 let idle = self.brick_of[slot] != NONE && self.used[slot] + LINGER < self.passes;
-                if idle && wanted == 0 && sides != 3 {
+                if idle && touched == 0 && sides != 3 {
                     self.release(slot, if sides & 1 == 1 { INSIDE } else { OUTSIDE });
                 }
             }
@@ -387,8 +386,8 @@ impl Bricks {
         either!(self, e => e.bytes())
     }
 
-    pub fn renew(&mut self, extra: bool) {
-        either!(self, e => e.renew(extra));
+    pub fn invalidate_speeds(&mut self, extra: bool) {
+        either!(self, e => e.invalidate_speeds(extra));
     }
 
     pub fn pass(&mut self, pass: Pass, speeds: &Arc<Speeds>, dt: f32, region: [f32; 3]) -> Count {

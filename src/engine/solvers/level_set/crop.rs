@@ -1,4 +1,4 @@
-//! The field around the surface, for pictures.
+//! The field around the surface, for drawing.
 
 use super::bricks::{Field, OUTSIDE, origin};
 use crate::data::{AffineSource, Grid, Volume};
@@ -28,8 +28,8 @@ impl Field {
         })
     }
 
-    /// φ of all bricks that are not outside and of a voxel around them, which closes a surface that
-    /// reaches the image's border as [`super::surface`] does. Needs the backend's threads installed.
+    /// φ of all bricks that are not entirely outside, with a margin of one voxel, which closes a surface that reaches
+    /// the image's border as [`super::surface`] does. Needs the backend's threads installed.
     pub fn cropped(&self) -> Option<Volume> {
         let (low, high) = self.extent()?;
         let shape = [0, 1, 2].map(|a| high[a] - low[a] + 3);
@@ -45,7 +45,7 @@ impl Field {
                 let (y, z) = (row % ny, row / ny);
                 for (x, out) in out.iter_mut().enumerate() {
                     let at = [low[0] + x, low[1] + y, low[2] + z];
-                    // One voxel further than in the grid.
+                    // One voxel beyond the grid.
                     let voxel = [0, 1, 2].map(|a| at[a].clamp(1, self.grid.shape[a]) - 1);
                     let value = self.value(voxel);
                     let inside = (0..3).all(|a| voxel[a] + 1 == at[a]);

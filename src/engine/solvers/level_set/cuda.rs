@@ -1,5 +1,5 @@
-//! Bricks on a graphics card: steps are batched in graphs, pages come and go on the card, and only counts
-//! come back, after many steps.
+//! Bricks on a graphics card: steps are batched in graphs, the card allocates and frees pages, and the host reads
+//! only counts, after many steps.
 
 // Kernel launches.
 #![allow(unsafe_code)]
@@ -23,45 +23,44 @@ use cudarc::driver::{
     CudaFunction, CudaGraph, CudaSlice, CudaStream, LaunchConfig, PushKernelArg as _,
 };
 use std::sync::Arc;
-use tables::{Buffers, PAGE, Rules, SIDES, State, Tables, pointer};
+use tables::{Buffers, KernelRules, PAGE, SIDES, State, Tables, pointer};
 
 const WHAT: &str = "moving a surface";
 const LESS: &str = "choose a smaller image or --backend cpu";
-/// About so many steps are one graph, with the redistancings among them.
+/// Approximate number of steps per graph, including the redistancings between them.
 const BATCH: u64 = 100;
-/// Steps whose counts are kept on the card.
+/// Number of steps whose counts the card stores.
 const LOG: u64 = 4096;
-/// More bricks than this are computed by a warp each.
+/// With more bricks than this, each brick is computed by one warp.
 const MANY: usize = 2500;
-/// Passes of a launch at most where a brick has a block, after which the tables are looked at. A wish reaches
-/// as many voxels ahead, so that what comes out is the same.
+/// Largest number of passes per launch where a brick has a block; tables are updated after each launch. A brick
+/// requests pages this many voxels ahead, so the result is the same.
 const PASSES: u64 = 4;
 
-/// Bytes that a warp with a brick has in shared memory: as Desk in kernels/desks.cuh.
+/// Bytes of shared memory per warp that computes a brick: `Desk` in kernels/desks.cuh.
 const DESK: u32 = 8080;
-/// Warps of a block, at most, where each has a brick: a multiprocessor has one such block.
+/// Largest number of warps per block where each has a brick: a multiprocessor runs one such block.
 const WARPS: u32 = 20;
 
-/// One thread at a time uses it: whoever has the engine.
+/// Used by one thread at a time, the owner of the engine.
 struct Graph(CudaGraph);
-// SAFETY: the driver's graphs may move between threads, and are not shared as the engine is borrowed to
-// launch them.
+// SAFETY: the driver's graphs may move between threads; launching one borrows the engine, so graphs are not shared.
 unsafe impl Send for Graph {}
-// SAFETY: as above, nothing is done to a graph that is only looked at.
+// SAFETY: as above; shared references do nothing to a graph.
 unsafe impl Sync for Graph {}
 
-/// What is launched, as graphs and piece by piece.
+/// The shape of the launches, in graphs and separately.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 struct Shape {
     blocks: u32,
-    /// Bricks are computed by a warp each, and a launch has as many passes as there are between two
-    /// redistancings, and those.
+    /// Each brick is computed by one warp, and a launch holds all passes between two redistancings, and those of the
+    /// redistancing.
     many: bool,
-    /// Passes between two looks at the tables, at most, where bricks have blocks: of a launch.
+    /// Largest number of passes between two updates of the tables where bricks have blocks: those of a launch.
     passes: u64,
 }
 
-/// What a graph does: steps, with a redistancing of so many passes after every `every`-th (0: none).
+/// The content of a graph: steps, with a redistancing of this many passes after every `every`-th step (0: none).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 struct Round {
     steps: u64,
@@ -74,29 +73,29 @@ pub struct Engine {
     stream: Arc<CudaStream>,
     kind: Kind,
     clamp: f32,
-    /// Of a block where each has a brick.
+    /// Warps per block where each has a brick.
     warps: u32,
     buffers: Buffers,
     speeds: CudaSlice<f32>,
     quanta: Option<CudaSlice<i32>>,
-    rules: Rules,
+    rules: KernelRules,
     tables: Tables,
     /// Addresses of the two copies of the pages.
     copies: [u64; 2],
     mode: Mode,
-    /// Which copy of the pages holds φ.
+    /// Index of the copy of the pages that holds φ.
     now: usize,
     shape: Shape,
-    /// Where wishes have reached.
+    /// Number of passes up to which pages have been requested.
     reach: u64,
-    /// By which copy is read first.
+    /// Indexed by the copy that is read first.
     rounds: [Option<(Round, Graph)>; 2],
-    /// The kernels have run once: they are loaded when they are first launched, which no graph may be
-    /// captured during.
+    /// The kernels have run once: a kernel is loaded at its first launch, which must not happen while a graph is
+    /// captured.
     warm: bool,
     state: State,
     unread: u64,
-    /// Where bricks have blocks, and where they have warps.
+    /// For bricks with blocks and for bricks with warps.
     settle: [CudaFunction; 2],
     drawn: drawn::Drawn,
 }
@@ -113,14 +112,14 @@ impl Engine {
             ));
         }
         let bricks: usize = shape.iter().product();
-        // Speeds come later.
+        // Excluding speeds, which are allocated later.
         let bytes = (2 * (PAGE + SIDES) * 4 + 64 * 4 + 200) as u64 * (bricks as u64 + 2);
         device.needs(bytes, WHAT, LESS)?;
-        // Before the first step nobody has wished for anything.
+        // Before the first step nothing has been requested.
         let buffers = Buffers::new(device, &field.surrounded(PASSES as usize))?;
         let stream = device.check(WHAT, device.context().new_stream())?;
         let speeds = device.alloc_zeros(1)?;
-        let rules = Rules::new(stencil);
+        let rules = KernelRules::new(stencil);
         let settle = [
             device.kernel(kernels::LEVEL_SET, "level_set_settle")?,
             device.kernel(kernels::LEVEL_SET, "level_set_many_settle")?,
@@ -136,7 +135,7 @@ impl Engine {
             stream,
             kind: stencil.kind,
             clamp: field.clamp,
-            // Some bytes are the kernels' own.
+            // The kernels need some bytes themselves.
             warps: ((shared - 1024) / DESK).clamp(1, WARPS),
             buffers,
             speeds,
@@ -182,14 +181,14 @@ impl Engine {
         self.rounds = [None, None];
     }
 
-    /// Blocks for the bricks there are, with room for some more, as many as are resident together;
-    /// graphs are made anew where it differs much.
+    /// Sets the number of blocks for the current bricks, with some reserve, up to the number of resident blocks;
+    /// recreates the graphs if the number has changed much.
     fn reshape(&mut self) -> Result<(), Error> {
         let active = self.active();
         let alone =
             self.kind == Kind::Sheared || self.tables.planes > 1 || self.mode == Mode::Paper;
         let many = active > MANY && !alone;
-        // Region statistics follow the surface from step to step.
+        // Region statistics follow the surface at every step.
         let passes = match many || self.rules.region > 0.0 {
             true => 1,
             false => PASSES,
@@ -215,7 +214,7 @@ impl Engine {
         };
         self.forget();
         if many {
-            // Puts the bricks in line.
+            // Lists the bricks.
             self.settle(0, 0)?;
             self.wait()?;
             self.state = self.device().download(&self.buffers.state, 0..1)?[0];
@@ -224,7 +223,7 @@ impl Engine {
         Ok(())
     }
 
-    /// Threads and bytes of shared memory of a block.
+    /// Threads per block, and bytes of shared memory.
     fn block(&self, many: bool) -> (u32, u32) {
         match many {
             true => (32 * self.warps, DESK * self.warps),
@@ -232,7 +231,7 @@ impl Engine {
         }
     }
 
-    /// Blocks that run at the same time.
+    /// Number of blocks that run at the same time.
     fn resident(&self, many: bool) -> Result<u32, Error> {
         let device = self.device();
         let (threads, bytes) = self.block(many);
@@ -277,9 +276,9 @@ impl Engine {
         self.kernel(name, many)
     }
 
-    /// Puts passes in line, the first `steps` of them of the equation, and what settles the tables after
-    /// them; where bricks have blocks, all of them are, or none. `from`: which copy they read first;
-    /// `begins`: a redistancing begins with the first that is not a step.
+    /// Enqueues passes, the first `steps` of them steps of the equation, and the update of the tables after them;
+    /// where bricks have blocks, either all or none are steps. `from`: the copy that the first pass reads; `begins`:
+    /// the first pass that is not a step begins a redistancing.
     fn launch(
         &self,
         kernel: &CudaFunction,
@@ -288,7 +287,7 @@ impl Engine {
         begins: bool,
     ) -> Result<(), Error> {
         let [now, next] = [self.copies[from], self.copies[1 - from]];
-        // How far wishes reach, or what a warp does.
+        // How far requests have reached, or what a warp computes.
         let margin = match self.shape.many {
             true => steps as i32,
             false => self.shape.passes as i32,
@@ -300,9 +299,9 @@ impl Engine {
             block_dim: (threads, 1, 1),
             shared_mem_bytes,
         };
-        // SAFETY: the tables point to buffers of as many pages and bricks as they number, which live as
-        // long as the engine; a pass writes the other copy of the pages alone, and blocks that wait for
-        // one another's passes are resident together, which a cooperative launch makes sure of.
+        // SAFETY: the tables point to buffers with as many pages and bricks as they state, which live as long as the
+        // engine; a pass writes only the other copy of the pages, and blocks that wait for one another are resident
+        // together, which a cooperative launch guarantees.
         let launched = unsafe {
             let mut launcher = self.stream.launch_builder(kernel);
             launcher.arg(&self.tables).arg(&now).arg(&next);
@@ -316,7 +315,7 @@ impl Engine {
         self.settle(passes, steps)
     }
 
-    /// `steps`: of the passes, those of the equation.
+    /// `steps`: how many of the passes were steps of the equation.
     fn settle(&self, passes: u64, steps: u64) -> Result<(), Error> {
         let (passes, steps) = (passes as i32, steps as i32);
         let config = LaunchConfig {
@@ -325,7 +324,7 @@ impl Engine {
             shared_mem_bytes: 0,
         };
         let settle = &self.settle[usize::from(self.shape.many)];
-        // SAFETY: as above; one block, between launches, is alone with the tables.
+        // SAFETY: as above; a single block, between launches, is the only user of the tables.
         let launched = unsafe {
             let mut launcher = self.stream.launch_builder(settle);
             launcher
@@ -338,7 +337,7 @@ impl Engine {
         Ok(())
     }
 
-    /// Puts steps in line; which copy holds φ after them.
+    /// Enqueues steps; returns which copy holds φ after them.
     fn line_up(&self, from: usize, steps: u64, mut reach: u64) -> Result<usize, Error> {
         let kernel = self.stepper(self.shape.many)?;
         let mut done = 0;
@@ -354,7 +353,7 @@ impl Engine {
         Ok((from + steps as usize) % 2)
     }
 
-    /// Puts the passes of a redistancing in line, an even number.
+    /// Enqueues the passes of a redistancing, an even number.
     fn line_up_passes(&self, from: usize, passes: usize, reach: u64) -> Result<(), Error> {
         let kernel = self.kernel("redistance", self.shape.many)?;
         let launches = match self.shape.many {
@@ -407,8 +406,8 @@ impl Engine {
         }
     }
 
-    /// Steps, with a redistancing of so many passes after every `every`-th (0: none), `first` steps
-    /// having been made before; what each did.
+    /// Runs steps, with a redistancing of this many passes after every `every`-th step (0: none); `first` steps were
+    /// made before. Returns the counts of each step.
     pub fn advance(
         &mut self,
         steps: u64,
@@ -476,14 +475,14 @@ impl Engine {
         Ok(())
     }
 
-    /// Before the first step; `passes`: an even number.
+    /// Redistances before the first step; `passes` is even.
     pub fn redistance(&mut self, passes: usize) -> Result<(), Error> {
         self.line_up_passes(self.now, passes, self.reach)?;
         self.reach = self.shape.passes;
         self.read(&mut Vec::new())
     }
 
-    /// Waits, and takes over what the steps counted.
+    /// Waits for the card and reads the counts of the steps.
     fn read(&mut self, all: &mut Vec<Count>) -> Result<(), Error> {
         self.wait()?;
         let device = &self.devices[0];
@@ -495,13 +494,13 @@ impl Engine {
             sum: 0,
         });
         all.extend(counts);
-        // Of all of them together.
+        // Sum over all of them.
         if let Some(last) = all.last_mut() {
             last.sum += self.state.sum - before;
         }
         device.synchronize(WHAT)?;
         self.state.logged = 0;
-        // Redistancing before the first step counts in the first place, too.
+        // Redistancing before the first step is counted in the first slot, too.
         let empty = vec![0; self.unread.max(1) as usize];
         let mut log = self.buffers.log.slice_mut(0..empty.len());
         let cleared = self.stream.memcpy_htod(&empty, &mut log);
@@ -531,7 +530,7 @@ impl Engine {
 }
 
 impl Drop for Engine {
-    /// Memory may be freed when nothing runs in it any more.
+    /// Memory may be freed only when nothing uses it any more.
     fn drop(&mut self) {
         let _ = self.stream.synchronize();
     }

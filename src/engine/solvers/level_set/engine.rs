@@ -1,4 +1,4 @@
-//! Where the bricks are.
+//! The engine that holds the bricks: CPU or graphics card.
 
 use super::bricks::Field;
 use super::cpu::Bricks;
@@ -9,9 +9,9 @@ use crate::compute::{Accelerator, Backend};
 use crate::data::{BrickImage, ImageExporter};
 use crate::solvers::Error;
 
-/// Steps between two looks at whether the run is over.
+/// Steps between two checks whether the run is over.
 const CHUNK: u64 = 10;
-/// On a graphics card, which does not wait for the host meanwhile.
+/// The same on a graphics card, which does not wait for the host in between.
 const CARD_CHUNK: u64 = 100;
 
 pub enum Engine {
@@ -27,7 +27,7 @@ impl Engine {
         backend: &Backend,
     ) -> Result<Self, Error> {
         match backend.accelerator() {
-            // A step is bound by latency: more cards would wait for one another.
+            // A step is limited by latency: several cards would wait for one another.
             Some(Accelerator::Cuda(devices)) => {
                 let engine = cuda::Engine::new(field, stencil, devices)?;
                 Ok(Self::Cuda(Box::new(engine)))
@@ -36,7 +36,7 @@ impl Engine {
         }
     }
 
-    /// Steps between two looks at whether a run is over.
+    /// Steps between two checks whether a run is over.
     pub fn chunk(&self) -> u64 {
         match self {
             Self::Cpu(_) => CHUNK,
@@ -44,7 +44,7 @@ impl Engine {
         }
     }
 
-    /// Bricks with a page, and bytes.
+    /// Number of bricks with a page, and bytes.
     pub fn size(&self) -> (usize, usize) {
         match self {
             Self::Cpu(bricks) => (bricks.active(), bricks.bytes()),
@@ -52,7 +52,7 @@ impl Engine {
         }
     }
 
-    /// As it is drawn; where `lend` is of the same graphics card, it stays there.
+    /// The field as it is drawn; it stays on the graphics card if `lend` belongs to the same card.
     pub fn image(
         &mut self,
         like: &Field,
@@ -64,7 +64,7 @@ impl Engine {
         }
     }
 
-    /// As it is now; from a graphics card it is fetched.
+    /// The current field, copied from the graphics card if necessary.
     pub fn field(&self, like: &Field) -> Result<Field, Error> {
         match self {
             Self::Cpu(bricks) => Ok(bricks.field(like)),

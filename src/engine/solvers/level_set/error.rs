@@ -1,11 +1,11 @@
 //! Errors of a level set's inputs.
 
-use super::run_history::MOST_STEPS;
+use super::run_history::MAX_STEPS;
 use crate::solvers::Error;
 use glam::DVec3;
 use std::fmt;
 
-/// An image, a sphere or a script that a level set cannot work with: one sentence each.
+/// An image, a sphere or a script that a level set cannot use: one sentence each.
 #[derive(Clone, PartialEq, Debug)]
 pub enum InputError {
     /// No voxel of the image has a value.
@@ -14,21 +14,21 @@ pub enum InputError {
     NoContrast(f32),
     /// No probed voxel has a value.
     NothingProbed,
-    /// Probed voxels differ from no others; all have this value.
+    /// The probed voxels do not differ from any others; all have this value.
     ProbedLikeAll(f64),
     /// The axes of the grid lean too far for the scheme.
     LeaningAxes,
     /// A sphere of this radius, mm.
     Radius(f64),
-    /// A sphere here, mm, holds no voxel of the image.
+    /// A sphere at this centre, mm, contains no voxel of the image.
     SphereOutside(DVec3),
     TooManySteps(u64),
-    /// A change to speed inputs of this number, of which there are so many.
+    /// The script changes to speed inputs with this number, which exceeds the number available.
     SpeedInputs {
         number: usize,
         known: usize,
     },
-    /// A reference on another grid.
+    /// The reference has another grid.
     ReferenceGrid,
     EmptyReference,
 }
@@ -69,12 +69,12 @@ impl fmt::Display for InputError {
             }
             Self::TooManySteps(steps) => write!(
                 f,
-                "Found a run of {steps} steps, expected at most {MOST_STEPS}; lower the number of steps"
+                "Found a run of {steps} steps, expected at most {MAX_STEPS}; lower the number of steps"
             ),
             Self::SpeedInputs { number, known } => write!(
                 f,
                 "Found a change to speed inputs of number {number}, expected one below {known}; add those that \
-                 are missing, or take the change out"
+                 are missing, or remove the change"
             ),
             Self::ReferenceGrid => f.write_str(
                 "Found a reference on other voxels than the image's, expected the same grid; resample it",

@@ -1,15 +1,15 @@
-//! A run: steps, changes by hand between them (`hand`), the way back (`back`).
+//! A run: steps, the user's changes between them (`edits`), and rewinding (`rewind`).
 
 mod edits;
 mod rewind;
 
 use super::Count;
-use super::alarm::{Alarm, Joined};
 use super::background::{Background, Contact};
 use super::bricks::Field;
 use super::cpu::Pass;
 use super::engine::Engine;
 use super::history::{History, Packed};
+use super::leak_detector::{Joined, LeakDetector};
 use super::parameters::{Layout, Mode, Params};
 use super::passage::Growth;
 use super::run_history::{Ended, RunHistory, ScriptEvent};
@@ -24,51 +24,51 @@ use glam::DVec3;
 use rayon::prelude::*;
 use std::sync::Arc;
 
-/// A surface stands still when it has moved by less than this, in units of h, …
+/// A surface is at rest when it has moved by less than this, in units of h, …
 const STILL: f64 = 5e-3;
-/// … in so many steps, or more where those are no whole number of redistancings.
+/// … in this many steps, or in more if these are not a whole number of redistancings.
 const STILL_STEPS: u64 = 100;
-/// It is compared with where it was at so many looks before.
+/// It is compared with its state at this many earlier checks.
 const LOOKS: u64 = 6;
-/// It may stand still when in as many steps no larger share of the voxels in bricks came in or went out.
+/// It may be at rest if in as many steps at most this share of the voxels in bricks changed sides.
 const MAY_BE_STILL: f64 = 1e-3;
 
-/// How much there is of it.
+/// Memory use of a run.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Size {
     /// Bricks with a page.
     pub bricks: usize,
-    /// Of pages, tables and speeds.
+    /// Bytes of pages, tables and speeds.
     pub bytes: usize,
-    /// Of the earlier states.
+    /// Bytes of the stored earlier states.
     pub kept_bytes: usize,
 }
 
 pub struct Evolution {
-    /// Of one image, by the numbers that the script gives them.
+    /// Inputs of one image, by the numbers that the script gives them.
     inputs: Vec<Inputs>,
-    /// Which of them are the speeds'.
+    /// Index of the inputs from which the speeds are computed.
     number: usize,
-    /// Spheres of the start.
-    begun: Vec<Sphere>,
+    /// Initial spheres.
+    start_spheres: Vec<Sphere>,
     stencil: Stencil,
     speeds: Arc<Speeds>,
     script: RunHistory,
-    /// What all fields of this run have in common, without values.
+    /// A field without values: the part that all fields of this run share.
     like: Field,
     engine: Engine,
     dt: f32,
     time: f64,
-    /// After each step.
+    /// Voxels inside after each step.
     inside: Vec<u64>,
     sum: i64,
-    /// Of the whole image: sum of the grey values in quanta, and voxels that have one.
+    /// The sum of the grey values of the whole image in quanta, and the number of voxels that have one.
     all: (i64, u64),
     history: History,
-    alarm: Alarm,
-    /// Where it was, and at which step, since it has looked as if it might stand still.
+    leak_detector: LeakDetector,
+    /// Steps and fields since the surface seemed to come to rest.
     looks: Vec<(u64, Field)>,
-    /// The alarm pauses runs.
+    /// Whether the leak detector may pause the run.
     pub watched: bool,
 }
 
@@ -95,7 +95,7 @@ impl Evolution {
             sphere.check(grid)?;
         }
         let stencil = Stencil::new(grid, layout.band)?;
-        // Where every brick has a page: φ, φ before, and the grey values in whole numbers.
+        // If every brick has a page: φ, the previous φ, and the grey values as whole numbers.
         memory::claim_for::<f32>("The segmentation", grid.voxel_count(), 3)?;
         control.begin("Placing the surface", 0);
         control.check()?;
@@ -130,7 +130,7 @@ impl Evolution {
             let mut made = Self {
                 inputs: vec![inputs.clone()],
                 number: 0,
-                begun: start.spheres.clone(),
+                start_spheres: start.spheres.clone(),
                 stencil,
                 speeds,
                 script: RunHistory { params: params.clone(), layout, events: Vec::new(), steps: 0 },
@@ -142,13 +142,13 @@ impl Evolution {
                 sum: 0,
                 all: (total, inputs.present()),
                 history: History::new(Packed::new(&field, (0, 0.0), census.inside, 0)),
-                alarm: Alarm::new(census.inside, Contact::default()),
+                leak_detector: LeakDetector::new(census.inside, Contact::default()),
                 looks: Vec::new(),
                 watched: true,
             };
             made.sum = inputs.sum_inside(&field.mask());
-            made.renew()?;
-            // A mask's staircase becomes a distance before the first step.
+            made.apply_speeds()?;
+            // Turns a mask's staircase into a distance before the first step.
             if start.mask.is_some() {
                 for _ in 0..2 {
                     made.redistance()?;
@@ -158,7 +158,7 @@ impl Evolution {
                 made.adopt(&field, inside, inputs.sum_inside(&field.mask()), backend)?;
             }
             let field = made.field()?;
-            made.alarm = Alarm::new(made.inside().1, made.contact(&field));
+            made.leak_detector = LeakDetector::new(made.inside().1, made.contact(&field));
             made.history = History::new(made.packed()?);
             Ok(made)
         })
@@ -168,17 +168,17 @@ impl Evolution {
         &self.speeds.params
     }
 
-    /// What it moves in now.
+    /// The current inputs.
     pub fn inputs(&self) -> &Inputs {
         &self.speeds.inputs
     }
 
-    /// All that it moved in, by the numbers that the script gives them.
+    /// All inputs used so far, by the numbers that the script gives them.
     pub fn all_inputs(&self) -> &[Inputs] {
         &self.inputs
     }
 
-    /// All spheres so far, in their order: those of the start first.
+    /// All spheres so far, in their order, those of the start first.
     pub fn spheres(&self) -> Vec<Sphere> {
         let placed = self
             .script
@@ -188,10 +188,10 @@ impl Evolution {
                 ScriptEvent::Sphere(sphere) => Some(sphere),
                 ScriptEvent::Params(_) | ScriptEvent::Inputs(_) => None,
             });
-        self.begun.iter().copied().chain(placed).collect()
+        self.start_spheres.iter().copied().chain(placed).collect()
     }
 
-    /// What was done so far.
+    /// The history of the run so far.
     pub fn script(&self) -> RunHistory {
         RunHistory {
             steps: self.step(),
@@ -203,18 +203,18 @@ impl Evolution {
         self.inside.len() as u64 - 1
     }
 
-    /// Of the equation, in units in which a surface of speed 1 moves by the shortest voxel edge.
+    /// Time of the equation, in units in which a surface of speed 1 moves by the shortest voxel edge.
     pub fn time(&self) -> f64 {
         self.time
     }
 
-    /// Voxels inside after each step, the start's first.
+    /// Voxels inside after each step, beginning with the start.
     pub fn growth(&self) -> &[u64] {
         &self.inside
     }
 
-    pub fn alarm(&self) -> &Alarm {
-        &self.alarm
+    pub fn leak_detector(&self) -> &LeakDetector {
+        &self.leak_detector
     }
 
     pub fn size(&self) -> Size {
@@ -226,24 +226,23 @@ impl Evolution {
         }
     }
 
-    /// As it is now; from a graphics card it is fetched.
+    /// The current field, copied from the graphics card if necessary.
     pub fn field(&self) -> Result<Field, Error> {
         self.engine.field(&self.like)
     }
 
-    /// As it is drawn: the bricks themselves. Where `lend` is of the card that computes, the values stay
-    /// there.
+    /// The field as it is drawn, in its own bricks. If `lend` belongs to the computing card, the values stay on it.
     pub fn image(&mut self, lend: Option<&ImageExporter>) -> Result<BrickImage, Error> {
         self.engine.image(&self.like, lend)
     }
 
-    /// As it was after so many steps, or at the last one before of which the state was kept.
+    /// The field after `step` steps, or at the last stored state before.
     pub fn field_before(&self, step: u64) -> Field {
         self.history.before(step).field(&self.like)
     }
 
-    /// World mm: where most of the volume came through that was gained after so many steps. Later states show which
-    /// way it went.
+    /// World mm: the place through which most of the volume gained after `step` steps came. Later states show its
+    /// path.
     pub fn passage(&self, step: u64, now: &Field) -> Option<DVec3> {
         let before = self.history.before(step);
         let mut growth = Growth::new(&before.field(&self.like), now)?;
@@ -254,26 +253,26 @@ impl Evolution {
         growth.place()
     }
 
-    /// Sum of the grey values inside, in quanta, and how many voxels that are.
+    /// Sum of the grey values inside, in quanta, and number of these voxels.
     pub fn inside(&self) -> (i64, u64) {
         (self.sum, self.inside.last().copied().unwrap_or(0))
     }
 
-    /// Voxels with |φ| < so many shortest edges.
+    /// Number of voxels with |φ| below `within` shortest edges.
     pub fn near(&self, within: f32) -> Result<u64, Error> {
         Ok(self.field()?.census(within).near)
     }
 
     /// Needs the backend's threads installed.
-    fn renew(&mut self) -> Result<(), Error> {
+    fn apply_speeds(&mut self) -> Result<(), Error> {
         let params = &self.speeds.params;
         let [curvature, rescaling] = [params.smoothness, params.rescaling].map(f64::from);
-        let (speed, drift) = (self.speeds.most, self.speeds.drift);
+        let (speed, drift) = (self.speeds.max_speed, self.speeds.drift);
         let dt = self.stencil.step(speed, drift, curvature, rescaling);
         let inside = self.inside();
         match &mut self.engine {
-            Engine::Cpu(bricks) => bricks.renew(params.extra()),
-            Engine::Cuda(engine) => engine.renew(&self.speeds, dt, inside, self.all)?,
+            Engine::Cpu(bricks) => bricks.invalidate_speeds(params.extra()),
+            Engine::Cuda(engine) => engine.upload_speeds(&self.speeds, dt, inside, self.all)?,
         }
         self.dt = dt;
         Ok(())
@@ -285,7 +284,7 @@ impl Evolution {
         Ok(Packed::new(&self.field()?, at, inside, self.sum))
     }
 
-    /// Steps at most so many; fewer where the surface stands still, is gone or leaks.
+    /// Runs at most this many steps; fewer if the surface comes to rest, vanishes or leaks.
     pub fn run(
         &mut self,
         steps: u64,
@@ -297,7 +296,7 @@ impl Evolution {
         while self.step() < end {
             control.check()?;
             let started = self.step();
-            // Looks at the same steps, however a run is cut into pieces.
+            // Checks happen at the same steps, however a run is divided.
             let chunk = self.engine.chunk();
             let next = (self.step() / chunk + 1) * chunk;
             let count = next.min(end) - started;
@@ -318,16 +317,16 @@ impl Evolution {
                 self.history.keep(state);
             }
             if self.watched {
-                if step == next && self.alarm.wants_look() {
+                if step == next && self.leak_detector.needs_contact() {
                     let field = self.field()?;
                     let contact = backend.install(|| self.contact(&field));
-                    self.alarm.look(contact);
+                    self.leak_detector.record_contact(contact);
                 }
-                if let Some(from) = self.alarm.suspects() {
+                if let Some(from) = self.leak_detector.suspects() {
                     let belongs = backend.install(|| self.belongs_since(from))?;
-                    self.alarm.judge(belongs);
+                    self.leak_detector.judge(belongs);
                 }
-                if let Some(leak) = self.alarm.leak() {
+                if let Some(leak) = self.leak_detector.leak() {
                     return Ok(Ended::Leaked(leak));
                 }
             }
@@ -338,7 +337,7 @@ impl Evolution {
         Ok(Ended::Steps)
     }
 
-    /// So many steps without a look at whether the run is over: for benchmarks.
+    /// Runs this many steps without checking whether the run is over: for benchmarks.
     pub fn measure(
         &mut self,
         steps: u64,
@@ -349,7 +348,7 @@ impl Evolution {
         backend.install(|| self.advance(steps))
     }
 
-    /// Steps from one redistancing to the next; 0: never.
+    /// Steps between two redistancings; 0: never.
     fn redistanced_every(&self) -> u64 {
         match self.speeds.params.mode {
             Mode::Scaled => u64::from(self.speeds.params.redistance_every),
@@ -357,11 +356,11 @@ impl Evolution {
         }
     }
 
-    /// Whether the surface is where it was a while ago. At rest it breathes from one redistancing to the
-    /// next, by some hundredths of a voxel, so that voxels keep changing sides for ever: it is looked at in
-    /// the same phase each time, and compared with several times before, as a breath may take two or three
-    /// redistancings. Where nothing keeps φ from growing steep, breath follows no period: then the
-    /// surface stands still if it does not creep.
+    /// Whether the surface is where it was a while ago. A surface at rest oscillates from one redistancing to the
+    /// next by a few hundredths of a voxel, so that voxels keep changing sides: it is compared in the same phase each
+    /// time, and with several earlier states, because an oscillation may take two or three redistancings. Where
+    /// nothing keeps φ from becoming steep, the oscillation has no period: then the surface is at rest if it does not
+    /// creep.
     fn still(&mut self) -> Result<bool, Error> {
         let (step, every) = (self.step(), self.redistanced_every().max(1));
         let (mut divisor, mut rest) = (STILL_STEPS, every);
@@ -373,7 +372,7 @@ impl Evolution {
             return Ok(false);
         }
         let [now, then] = [step, step - look].map(|s| self.inside[s as usize]);
-        // The field is looked at, or fetched, only where it may stand still.
+        // The field is examined, or copied from the card, only if it may be at rest.
         let most = self.engine.size().0 * self.like.brick.pow(3);
         if now.abs_diff(then) as f64 > MAY_BE_STILL * most as f64 {
             self.looks.clear();
@@ -389,7 +388,7 @@ impl Evolution {
         Ok(back || (moved.len() as u64 == LOOKS && creep(&moved) < STILL))
     }
 
-    /// What a surface touches; who looks for background reaches it on purpose. Needs the backend's threads
+    /// The contact of a surface; a target within the background is meant to reach it. Needs the backend's threads
     /// installed.
     fn contact(&self, field: &Field) -> Contact {
         let inputs = self.inputs();
@@ -398,14 +397,15 @@ impl Evolution {
         field.contact(inputs.values(), background.filter(meant))
     }
 
-    /// Whether the voxels that joined since a step belong to those inside by then. Needs the backend's threads installed.
+    /// Whether the voxels that joined since a step belong to those that were inside then. Needs the backend's threads
+    /// installed.
     fn belongs_since(&self, step: u64) -> Result<bool, Error> {
         let (before, now) = (self.field_before(step), self.field()?);
         let start = self.field_before(0);
         let [target, tolerance] = [self.params().target, self.params().tolerance].map(f64::from);
         let range = [target - tolerance, target + tolerance];
         let joined = Joined::new(&start, [&before, &now], self.inputs().values(), range);
-        let early = self.alarm.suspects_early();
+        let early = self.leak_detector.suspects_early();
         Ok(joined.is_some_and(|joined| match early {
             true => joined.is_alike(),
             false => joined.belongs(),
@@ -423,15 +423,17 @@ impl Evolution {
                     if every > 0 && step.is_multiple_of(every) {
                         self.redistance()?;
                     }
-                    self.alarm.record(self.inside.last().copied().unwrap_or(0));
+                    self.leak_detector
+                        .record(self.inside.last().copied().unwrap_or(0));
                 }
                 Vec::new()
             }
         };
         for count in counts {
             self.begin_step(dt);
-            self.took(count);
-            self.alarm.record(self.inside.last().copied().unwrap_or(0));
+            self.add_count(count);
+            self.leak_detector
+                .record(self.inside.last().copied().unwrap_or(0));
         }
         Ok(())
     }
@@ -448,20 +450,20 @@ impl Evolution {
         self.begin_step(dt);
         if let Engine::Cpu(bricks) = &mut self.engine {
             let count = bricks.pass(Pass::Step, &self.speeds, dt, region);
-            self.took(count);
+            self.add_count(count);
         }
         Ok(())
     }
 
-    fn took(&mut self, count: Count) {
+    fn add_count(&mut self, count: Count) {
         if let Some(inside) = self.inside.last_mut() {
             *inside = inside.saturating_add_signed(count.inside);
         }
         self.sum += count.sum;
     }
 
-    /// Passes until distances have come from the surface to the band's end; even, as graphics cards
-    /// have two copies of the pages that change places.
+    /// Passes until distances have propagated from the surface to the band's end; even, because graphics cards
+    /// alternate between two copies of the pages.
     fn passes(&self) -> usize {
         let passes = f64::from(self.stencil.clamp) * self.stencil.crossing / 0.9;
         (passes.ceil() as usize).next_multiple_of(2)
@@ -476,15 +478,15 @@ impl Evolution {
             if let Engine::Cpu(bricks) = &mut self.engine {
                 let first = pass == 0;
                 let count = bricks.pass(Pass::Redistance { first }, &self.speeds, 0.0, [0.0; 3]);
-                self.took(count);
+                self.add_count(count);
             }
         }
         Ok(())
     }
 }
 
-/// How far a surface creeps from one look to the next, from how far it is from where it was so many looks
-/// before: a breath b and a creep c are apart by √(b² + n² c²) after n looks; least squares.
+/// How far a surface creeps from one check to the next, from its distances to earlier states: after n checks, an
+/// oscillation b and a creep c give a distance of √(b² + n² c²); least squares.
 fn creep(moved: &[(f64, f64)]) -> f64 {
     let squares = || moved.iter().map(|(n, apart)| (n * n, apart * apart));
     let count = moved.len() as f64;

@@ -1,11 +1,11 @@
-//! Earlier states, kept to the last bit: where the band is, and its values.
+//! Earlier states, stored exactly: where the band is, and its values.
 
 use super::bricks::{Field, INSIDE, OUTSIDE};
 use std::sync::Arc;
 
-/// Most states kept; when there are more, every other is dropped.
-const MOST: usize = 64;
-/// Steps between the first ones.
+/// Largest number of stored states; beyond it, every other one is dropped.
+const MAX_STATES: usize = 64;
+/// Initial number of steps between stored states.
 const EVERY: u64 = 25;
 
 /// A field without the constants in its pages.
@@ -18,7 +18,7 @@ pub struct Packed {
     pub sum: i64,
     /// By brick: 0 outside, 1 inside, 2 a page.
     bricks: Vec<u8>,
-    /// Two bits a voxel of the pages: 0 and 1 for the constants, 2 for a value.
+    /// Two bits per voxel of the pages: 0 and 1 for the constants, 2 for a value.
     kinds: Vec<u8>,
     values: Vec<f32>,
 }
@@ -97,7 +97,7 @@ impl Packed {
     }
 }
 
-/// States of a run, the first one always among them.
+/// Stored states of a run, always including the first one.
 #[derive(Clone, Debug)]
 pub struct History {
     states: Vec<Arc<Packed>>,
@@ -112,14 +112,14 @@ impl History {
         }
     }
 
-    /// Whether this step's state is one to keep.
+    /// Whether to store the state of this step.
     pub fn wants(&self, step: u64) -> bool {
         step.is_multiple_of(self.every) && self.states.last().is_none_or(|s| s.step < step)
     }
 
     pub fn keep(&mut self, state: Packed) {
         self.states.push(Arc::new(state));
-        if self.states.len() > MOST {
+        if self.states.len() > MAX_STATES {
             self.every *= 2;
             let every = self.every;
             let mut first = true;
@@ -128,14 +128,14 @@ impl History {
         }
     }
 
-    /// The last state not after a step; later ones are forgotten.
+    /// The last state at or before a step; later ones are dropped.
     pub fn back_to(&mut self, step: u64) -> Arc<Packed> {
         let keep = self.states.partition_point(|s| s.step <= step).max(1);
         self.states.truncate(keep);
         self.states[keep - 1].clone()
     }
 
-    /// The last state not after a step, later ones being kept.
+    /// The last state at or before a step; later ones are kept.
     pub fn before(&self, step: u64) -> &Packed {
         let after = self.states.partition_point(|s| s.step <= step).max(1);
         &self.states[after - 1]

@@ -1,4 +1,4 @@
-//! Numbers about a surface, and about how far it is from a reference.
+//! Measures of a surface, and of its agreement with a reference.
 
 use super::bricks::{Field, INSIDE, OUTSIDE, origin};
 use super::error::InputError;
@@ -10,18 +10,18 @@ use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 use std::f64::consts::{PI, TAU};
 
-/// Half the width of the smoothed step that volumes are taken with, longest voxel edges: a share of
-/// about a tenth of (width / radius)² is what a ball gains by it.
+/// Half the width of the smoothed step with which volumes are integrated, longest voxel edges: it enlarges a ball by
+/// the share of about (width / radius)² / 10.
 const SOFT: f64 = 0.6;
-/// Directions in which extents are compared before the longest is refined: 3° apart, of which the
-/// longest is at most 0.1 % short.
+/// Directions in which extents are compared before the longest is refined: they are 3° apart, so the longest is at
+/// most 0.1 % too short.
 const DIRECTIONS: usize = 1000;
 
 #[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
 pub struct Measures {
-    /// Of the surface, finer than voxels.
+    /// Volume within the surface, at subvoxel precision.
     pub volume_ml: f64,
-    /// Of the label map.
+    /// Voxels of the label map.
     pub voxels: u64,
     pub area_mm2: f64,
     pub diameter_mm: f64,
@@ -34,7 +34,7 @@ pub fn measures(field: &Field) -> Measures {
     measures_of(field, &surface(field))
 }
 
-/// The same where the surface is known. Needs the backend's threads installed.
+/// The same for a known surface. Needs the backend's threads installed.
 pub fn measures_of(field: &Field, surface: &Surface) -> Measures {
     let census = field.census(3.0);
     Measures {
@@ -57,7 +57,7 @@ fn volume_ml(field: &Field) -> f64 {
         t => 0.5 * (1.0 + t + (PI * t).sin() / PI),
     };
     let (b, shape) = (field.brick, field.counts());
-    // Summed brick by brick in their order: the same at any number of threads.
+    // Summed in the order of the bricks: equal at any number of threads.
     let of_brick = |i: usize| -> f64 {
         let first = origin(i, shape, b);
         let size = [0, 1, 2].map(|a| b.min(grid.shape[a] - first[a]));
@@ -86,8 +86,8 @@ pub(super) fn area_mm2(surface: &Surface) -> f64 {
     surface.triangles.iter().map(area).sum()
 }
 
-/// The longest distance between two points: the longest extent along many directions, refined by
-/// turning the direction onto its own end points.
+/// The longest distance between two points: the longest extent along many directions, refined by aligning the
+/// direction with its end points.
 fn diameter_mm(surface: &Surface) -> f64 {
     let points: Vec<Vec3> = surface.points.iter().map(|p| Vec3::from(*p)).collect();
     let Some(&first) = points.first() else {
@@ -126,24 +126,24 @@ fn diameter_mm(surface: &Surface) -> f64 {
     found.reduce(|| 0.0, f64::max)
 }
 
-/// How a segmentation and a reference agree.
+/// Agreement of a segmentation with a reference.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Agreement {
     pub dice: f64,
-    /// Of the reference's voxels, how many were found.
+    /// Share of the reference's voxels that were found.
     pub sensitivity: f64,
-    /// Of the others, how many were left out.
+    /// Share of the other voxels that were left out.
     pub specificity: f64,
-    /// Voxels on the right side.
+    /// Share of voxels classified correctly.
     pub correct: f64,
-    /// Mean distance between the borders, both ways.
+    /// Mean distance between the borders, over both directions.
     pub mean_mm: f64,
     /// The larger of the two directed 95th percentiles.
     pub hausdorff95_mm: f64,
 }
 
-/// Borders are voxels inside with a face neighbour outside, or at the grid's edge. Needs the backend's
-/// threads installed.
+/// Border voxels are inside and have a face neighbour outside, or lie at the grid's edge. Needs the backend's threads
+/// installed.
 pub fn agreement(found: &Mask, reference: &Mask) -> Result<Agreement, InputError> {
     let found = found.whole();
     let reference = reference.whole().in_the_order_of(&found.grid);

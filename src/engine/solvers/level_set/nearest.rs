@@ -13,14 +13,14 @@ impl Nearest {
         Self { points }
     }
 
-    /// Distance to the nearest point; infinity where there is none.
+    /// Distance to the nearest point; infinite without points.
     pub fn distance(&self, to: Vec3) -> f32 {
-        self.least(std::iter::once(to))
+        self.min_distance(std::iter::once(to))
     }
 
-    /// The least of the distances to all of these, much sooner than one by one: each looks only for what is
-    /// nearer yet.
-    pub fn least(&self, all: impl Iterator<Item = Vec3>) -> f32 {
+    /// The smallest of the distances to all of these, much faster than one by one: each search is limited to smaller
+    /// distances.
+    pub fn min_distance(&self, all: impl Iterator<Item = Vec3>) -> f32 {
         let mut best = f32::INFINITY;
         for to in all {
             search(&self.points, 0, to, &mut best);
@@ -29,7 +29,7 @@ impl Nearest {
     }
 }
 
-/// The middle one by an axis in the middle, the smaller before it, and so on in both halves.
+/// Puts the median along an axis in the middle, smaller ones before it, and so on in both halves.
 fn order(points: &mut [Vec3], axis: usize) {
     if points.len() < 2 {
         return;

@@ -1,21 +1,21 @@
-//! What was painted, without the places where nothing was: a hand paints little of an image, and each
-//! stroke of a run is kept for the way back.
+//! Painted voxels, stored sparsely: users paint a small part of an image, and each stroke of a run is stored for
+//! rewinding.
 
 use super::start::Sphere;
 use crate::data::Grid;
 use rayon::prelude::*;
 use std::sync::Arc;
 
-/// Voxels, one after the other in file order, that have a place together.
+/// Consecutive voxels in file order that share an index.
 const RUN: usize = 256;
 
-/// +1 to grow, −1 not to, mostly 0.
+/// +1: grow; −1: do not grow; mostly 0.
 #[derive(Clone, Debug)]
 pub struct Painted(Arc<Runs>);
 
 #[derive(Debug)]
 struct Runs {
-    /// By run: which of the values; the first are 0.
+    /// By run: the index of its values; the first values are 0.
     place: Vec<u32>,
     values: Vec<[i8; RUN]>,
 }
@@ -43,7 +43,7 @@ impl Painted {
         Self(Arc::new(Runs { place, values }))
     }
 
-    /// −1 in the voxels that spheres cut away, up to where a later one adds them again; `None`: none cuts.
+    /// −1 in voxels that spheres cut away, unless a later sphere adds them again; `None`: no sphere cuts.
     pub fn cut_by(spheres: &[Sphere], grid: &Grid, h_mm: f64) -> Option<Self> {
         let first = spheres.iter().position(|sphere| !sphere.add)?;
         let mut place = vec![0; grid.voxel_count().div_ceil(RUN)];
@@ -73,7 +73,7 @@ impl Painted {
         self.0.values[self.0.place[i / RUN] as usize][i % RUN]
     }
 
-    /// Whether it is one and the same.
+    /// Whether both share the same memory.
     pub fn is(&self, other: &Self) -> bool {
         Arc::ptr_eq(&self.0, &other.0)
     }

@@ -1,4 +1,4 @@
-//! What steers the surface.
+//! Parameters of the level set.
 
 use crate::parameters::{
     self, DefaultText, Kind, Limits, Number, Param, ParamError, Parameters, Scale, Switch, Unit,
@@ -6,59 +6,59 @@ use crate::parameters::{
 };
 use serde::{Deserialize, Serialize};
 
-/// Which discretisation, and in which units.
+/// The discretisation and its units.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub enum Mode {
-    /// Speeds that mean the same on every scan; each term discretised by what it is.
+    /// Speeds with the same meaning on every scan; each term discretised by its type.
     Scaled,
-    /// Lefohn 2004, appendix A: grey values as they are, curvature and rescaling in one speed that is
-    /// upwinded by its sign, voxels taken for cubes. For comparison.
+    /// Lefohn 2004, appendix A: unscaled grey values, curvature and rescaling in one speed that is upwinded by its
+    /// sign, voxels treated as cubes. For comparison.
     Paper,
 }
 
-/// A speed out of another image: −1 at `low`, +1 at `high`, linear in between.
+/// A speed from another image: −1 at `low`, +1 at `high`, linear in between.
 #[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
 pub struct LayerSpeed {
-    /// Where the surface shrinks.
+    /// The value at which the surface shrinks.
     pub low: f32,
-    /// Where it grows.
+    /// The value at which it grows.
     pub high: f32,
 }
 
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct Params {
     pub mode: Mode,
-    /// T, grey value of what is looked for.
+    /// T, grey value of the structure.
     pub target: f32,
-    /// ε, how far from it the speed turns inwards.
+    /// ε, the distance from T at which the speed turns inwards.
     pub tolerance: f32,
-    /// 1 − a, weight of the curvature against that of all other speeds, 0 to 1.
+    /// 1 − a, weight of the curvature relative to all other speeds, 0 to 1.
     pub smoothness: f32,
-    /// Weight of the grey value's speed among those.
+    /// Weight of the intensity speed among those.
     pub intensity: f32,
-    /// Weight of region statistics (Chan and Vese 2001): +1 at the mean inside, −1 at that outside.
+    /// Weight of region statistics (Chan and Vese 2001): +1 at the mean inside, −1 at the mean outside.
     pub region: f32,
     /// Weight of edge stopping, 0 for none: speed and curvature times 1 − edge + edge g with
     /// g = 1 / (1 + (|∇I| / contrast)²), and advection along ∇g (Caselles, Kimmel and Sapiro 1997, eq. 16).
     pub edge: f32,
-    /// Gradient of the smoothed image at which g is one half, grey values a mm.
+    /// Gradient of the smoothed image at which g is one half, grey values per mm.
     pub edge_contrast: f32,
-    /// The values of another image that are a speed.
+    /// Values of another image that define a speed.
     pub layer: Option<LayerSpeed>,
-    /// Weight of that speed; negative turns it.
+    /// Weight of that speed; a negative weight reverses it.
     pub layer_weight: f32,
-    /// Speed where "grow here" or "not here" is painted; the curvature's weight leaves it alone.
+    /// Speed where "grow here" or "not here" is painted; unaffected by the curvature's weight.
     pub bias: f32,
-    /// How fast |∇φ| is drawn to 1, a unit of time; 0: not at all.
+    /// Rate at which |∇φ| is drawn to 1, per unit of time; 0: not at all.
     pub rescaling: f32,
     /// Steps between two redistancings; 0: never.
     pub redistance_every: u32,
 }
 
 impl Params {
-    /// Smooth enough for noise of a third of the contrast, rough enough to follow gyri and the horns of
-    /// ventricles, which a surface of 0.25 and more does not enter; redistanced before speeds of opposite sign
-    /// have squeezed the band.
+    /// Smooth enough for noise of a third of the contrast, rough enough to follow gyri and the horns of ventricles,
+    /// which a surface with 0.25 or more does not enter; redistanced before speeds of opposite sign have compressed
+    /// the band.
     pub fn defaults_for(target: f32, tolerance: f32) -> Self {
         Self {
             mode: Mode::Scaled,
@@ -68,7 +68,7 @@ impl Params {
             intensity: 1.0,
             region: 0.0,
             edge: 0.0,
-            // An edge whose values differ by twice the tolerance over 2 mm half stops the surface.
+            // An edge whose values differ by twice the tolerance over 2 mm halves the speed.
             edge_contrast: tolerance,
             layer: None,
             layer_weight: 1.0,
@@ -88,7 +88,7 @@ impl Params {
         parameters::check(self)
     }
 
-    /// Whether more than one number a voxel is needed.
+    /// Whether more than one number per voxel is needed.
     pub(super) fn extra(&self) -> bool {
         self.mode == Mode::Scaled && (self.region > 0.0 || self.edge > 0.0)
     }
@@ -117,7 +117,7 @@ impl Parameters for Params {
             key: "smoothness",
             value_name: "X",
             label: "Smoothness",
-            help: "Weight of the curvature against that of all speeds",
+            help: "Weight of curvature relative to that of all speeds",
             reason: "smooth enough for noise of a third of the contrast, rough enough to follow gyri",
             hint: "",
             default_text: DefaultText::Stated,
@@ -131,7 +131,7 @@ impl Parameters for Params {
             key: "intensity",
             value_name: "X",
             label: "Intensity",
-            help: "Weight of the grey value's own speed",
+            help: "Weight of the grey-value speed",
             reason: "",
             hint: "",
             default_text: DefaultText::Stated,
@@ -145,8 +145,8 @@ impl Parameters for Params {
             key: "region",
             value_name: "X",
             label: "Region means",
-            help: "Weight of region statistics (Chan and Vese 2001): the surface grows where values are nearer to the mean \
-                   inside than to that outside",
+            help: "Weight of region statistics (Chan and Vese 2001): the surface grows where values are closer \
+                   to the mean inside than to the mean outside",
             reason: "",
             hint: "",
             default_text: DefaultText::Stated,
@@ -160,7 +160,7 @@ impl Parameters for Params {
             key: "edge",
             value_name: "X",
             label: "Edge stopping",
-            help: "How strongly edges slow the surface and draw it onto them (geodesic active contour)",
+            help: "How strongly edges slow and attract the surface (geodesic active contour)",
             reason: "",
             hint: "",
             default_text: DefaultText::Stated,
@@ -174,7 +174,7 @@ impl Parameters for Params {
             key: "edge-contrast",
             value_name: "V",
             label: "Edge contrast",
-            help: "Gradient that half stops the surface, grey values a mm",
+            help: "Gradient at which the speed is halved, grey values per mm",
             reason: "",
             hint: "",
             default_text: DefaultText::Noted("the tolerance"),
@@ -195,8 +195,8 @@ impl Parameters for Params {
             key: "layer-weight",
             value_name: "X",
             label: "Layer weight",
-            help: "Weight of the layer's speed, which goes inwards at the low end of its range and outwards at the high \
-                   one; negative turns it",
+            help: "Weight of the speed image, which moves the surface inwards at the low end of its range and \
+                   outwards at the high end; a negative weight reverses it",
             reason: "",
             hint: "",
             default_text: DefaultText::Stated,
@@ -214,7 +214,7 @@ impl Parameters for Params {
             key: "bias",
             value_name: "X",
             label: "Speed of regions",
-            help: "Speed in regions that draw the surface outwards or keep it out; smoothness leaves it alone",
+            help: "Speed in regions that draw the surface outwards or keep it out; smoothness does not change it",
             reason: "",
             hint: "",
             default_text: DefaultText::Stated,
@@ -228,7 +228,8 @@ impl Parameters for Params {
             key: "paper",
             value_name: "",
             label: "As in Lefohn 2004",
-            help: "Lefohn's discretisation and units of 2004, for comparison: grey values, smoothness and rescaling alone",
+            help: "Use the discretisation and units of Lefohn 2004, for comparison: only grey values, \
+                   smoothness and rescaling",
             reason: "speeds then mean the same on every scan",
             hint: "",
             default_text: DefaultText::Stated,
@@ -244,7 +245,7 @@ impl Parameters for Params {
             key: "rescaling",
             value_name: "X",
             label: "Rescaling",
-            help: "How fast φ is drawn back to a distance, a unit of time",
+            help: "How strongly φ is kept a signed distance, per unit of time",
             reason: "",
             hint: "",
             default_text: DefaultText::Stated,
@@ -258,7 +259,7 @@ impl Parameters for Params {
             key: "redistance-every",
             value_name: "N",
             label: "Redistance every",
-            help: "Steps between two redistancings; 0: none",
+            help: "Number of steps between two redistancings; 0: none",
             reason: "before speeds of opposite sign have squeezed the band",
             hint: "",
             default_text: DefaultText::Stated,
@@ -276,7 +277,7 @@ impl Parameters for Params {
         },
     ];
 
-    /// For values from 0 to 1, until the image tells the target.
+    /// For values from 0 to 1, until the target is estimated from the image.
     fn defaults() -> Self {
         Self::defaults_for(0.5, 0.1)
     }
@@ -300,7 +301,7 @@ impl Parameters for Params {
             return wrong(
                 format!("a target of {}", self.target),
                 "a grey value",
-                "probe voxels of what you look for",
+                "probe voxels of the structure",
             );
         }
         if let Some(layer) = self.layer
@@ -309,7 +310,7 @@ impl Parameters for Params {
             return wrong(
                 format!("a layer speed from {} to {}", layer.low, layer.high),
                 "two different numbers",
-                "choose the values where the surface shall shrink and grow",
+                "choose the values at which the surface should shrink and grow",
             );
         }
         let layer = self.layer.map_or(0.0, |_| self.layer_weight.abs());
@@ -325,19 +326,19 @@ impl Parameters for Params {
     }
 }
 
-/// How the narrow band is kept: it decides how long a step takes, not what comes out.
+/// Layout of the narrow band: it affects the duration of a step, not its result.
 #[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
 pub struct Layout {
-    /// Voxels of a brick's edge: 8 or 16; graphics cards have 8.
+    /// Voxels along a brick's edge: 8 or 16; graphics cards use 8.
     pub brick: usize,
-    /// |φ| is kept up to so many of the longest voxel edges.
+    /// |φ| is limited to this many longest voxel edges.
     pub band: f32,
-    /// All bricks are computed: for tests.
+    /// Computes all bricks: for tests.
     pub everywhere: bool,
 }
 
 impl Layout {
-    /// As the measured design: three voxels hold all that a step reads about the surface.
+    /// The fastest measured layout: three voxels hold all that a step reads about the surface.
     pub const BEST: Self = Self {
         brick: 8,
         band: 3.0,

@@ -1,12 +1,12 @@
-//! The place through which a surface escaped: where most of the volume that it gained came through.
+//! The place through which a surface escaped: where most of the gained volume passed.
 //!
-//! Each voxel that came in is traced back, through voxels that were inside before it, to the voxel of the earlier
-//! surface from which it was reached. These traces are trees. Where all of the surface grows a little, each tree holds
-//! a few voxels; trees that meet in one place and hold far more are a branch. Of all branches the one with most voxels
-//! is the escape. Along it, voxels at the same number of steps from the earlier surface that hang together are a
-//! section; of the sections that nearly all of the branch was reached through the place lies in the narrowest: of a
-//! narrow neck at its far end. One tree alone does not show the neck: several run through it side by side, and beyond
-//! it each of them goes on to a part of the room that it alone leads to.
+//! Each gained voxel is traced back, through voxels that joined before it, to the voxel of the earlier surface from
+//! which it was reached. These traces form trees. If the whole surface grows a little, each tree holds a few voxels;
+//! adjacent trees that hold far more form a branch. The branch with most voxels is the escape. Connected voxels of it
+//! at the same number of steps from the earlier surface form a section; among the sections through which nearly all
+//! of the branch was reached, the place lies in the narrowest: at the far end of a narrow neck. One tree alone does
+//! not show the neck: several run through it side by side, and beyond it each of them continues into a part that it
+//! alone reaches.
 
 use super::bricks::{Field, INSIDE, OUTSIDE, origin};
 use crate::compute::memory;
@@ -14,40 +14,41 @@ use crate::data::Grid;
 use glam::DVec3;
 use std::sync::Arc;
 
-/// Not inside so far, inside from the start, and inside but not reached yet.
+/// Outside so far, inside from the start, and inside but not reached yet.
 const OUT: u32 = u32::MAX;
 const FIRST: u32 = u32::MAX - 1;
 const NEW: u32 = u32::MAX - 2;
-/// A tree belongs to a branch where it holds more than this many times the median one, …
+/// A tree belongs to a branch if it holds more than this many times the median, …
 const HEAVY: u32 = 4;
-/// … and this many voxels.
-const LEAST: u32 = 8;
-/// The place may not lie beyond where less than this share of its branch comes through.
+/// … and at least this many voxels.
+const MIN_VOXELS: u32 = 8;
+/// The place must not lie where less than this share of its branch passes.
 const SHARE: f64 = 0.8;
-/// Sections up to this many times the narrowest one are as narrow.
+/// Sections up to this many times the narrowest count as equally narrow.
 const ALIKE: f64 = 1.25;
 
-/// How a surface grew.
+/// The course of a surface's growth.
 pub struct Growth {
     grid: Arc<Grid>,
     /// First voxel and size of the box around the surface.
     low: [usize; 3],
     size: [usize; 3],
-    /// By voxel of the box: one of the constants, or the voxel's number in the order in which voxels came in.
+    /// By voxel of the box: one of the constants, or the voxel's number in the order of joining.
     state: Vec<u32>,
-    /// By number: the voxel, and the number of the one that it was reached from; [`FIRST`]: the earlier surface.
+    /// By number: the voxel, and the number of the voxel from which it was reached; [`FIRST`]: the earlier surface.
     voxels: Vec<u32>,
     from: Vec<u32>,
 }
 
 impl Growth {
-    /// From an earlier surface to one not smaller than `now`; `None` where memory is short, or nothing is inside.
+    /// Growth from an earlier surface through states within the extent of both; `None` if memory is short or nothing
+    /// is inside.
     pub fn new(before: &Field, now: &Field) -> Option<Self> {
         let ((a, b), (c, d)) = (before.extent()?, now.extent()?);
         let low = [0, 1, 2].map(|i| a[i].min(c[i]));
         let size = [0, 1, 2].map(|i| b[i].max(d[i]) - low[i] + 1);
         let count: usize = size.iter().product();
-        // Voxels are numbered in 32 bits.
+        // Voxels are numbered with 32 bits.
         if count >= NEW as usize {
             return None;
         }
@@ -66,7 +67,7 @@ impl Growth {
         Some(growth)
     }
 
-    /// Voxels of the box that are inside.
+    /// Inside voxels of the box.
     fn inside(&self, field: &Field) -> Vec<u32> {
         let (b, shape) = (field.brick, field.counts());
         let mut all = Vec::new();
@@ -104,7 +105,7 @@ impl Growth {
         [0, 1, 2].map(|a| self.low[a] + at[a])
     }
 
-    /// Neighbours in the box whose coordinates differ by at most 1, in `axes` of them.
+    /// Neighbours in the box whose coordinates differ by at most 1, along at most `axes` axes.
     fn neighbours(&self, index: u32, axes: i32) -> impl Iterator<Item = u32> + '_ {
         let at = self.voxel(index).map(|v| v as i64);
         let offsets = (0..27).map(|k| [k % 3 - 1, k / 3 % 3 - 1, k / 9 - 1]);
@@ -118,14 +119,14 @@ impl Growth {
         })
     }
 
-    /// Takes the next state.
+    /// Adds the next state.
     pub fn add(&mut self, field: &Field) {
         let mut new = self.inside(field);
         new.retain(|i| self.state[*i as usize] == OUT);
         for &i in &new {
             self.state[i as usize] = NEW;
         }
-        // Gained voxels that touch the earlier surface, each from the neighbour that came in first.
+        // Gained voxels that touch the earlier surface, each reached from the neighbour that joined first.
         let reached = |i: &u32| {
             let states = self.neighbours(*i, 1).map(|n| self.state[n as usize]);
             let known = states.filter(|state| *state < NEW || *state == FIRST);
@@ -146,7 +147,7 @@ impl Growth {
                 self.number(n, of);
             }
         }
-        // Voxels that nothing leads to, such as a sphere added apart, may be reached later.
+        // Unreachable voxels, such as a separately added sphere, may be reached later.
         for i in new {
             if self.state[i as usize] == NEW {
                 self.state[i as usize] = OUT;
@@ -160,10 +161,10 @@ impl Growth {
         self.from.push(from);
     }
 
-    /// World point of the place; `None` where nothing was gained.
+    /// The place in world space; `None` if nothing was gained.
     pub fn place(&self) -> Option<DVec3> {
         let mut count = vec![1u32; self.voxels.len()];
-        // The child that holds most.
+        // The child with most voxels.
         let mut largest = vec![OUT; self.voxels.len()];
         for i in (0..self.voxels.len()).rev() {
             let from = self.from[i] as usize;
@@ -182,11 +183,11 @@ impl Growth {
         let mut sizes: Vec<u32> = roots.iter().map(|r| count[*r as usize]).collect();
         sizes.sort_unstable();
         let median = sizes.get(sizes.len() / 2)?;
-        let heavy = (HEAVY * median).max(LEAST);
+        let heavy = (HEAVY * median).max(MIN_VOXELS);
         let branch = self.largest_branch(&roots, |root| {
             Some(count[root as usize]).filter(|size| *size > heavy)
         });
-        // All of it grew alike.
+        // The whole surface grew evenly.
         let alike = || {
             let most = roots.iter().copied().max_by_key(|r| count[*r as usize])?;
             Some((u64::from(count[most as usize]), most))
@@ -197,17 +198,17 @@ impl Growth {
         Some(self.grid.world(DVec3::from_array(voxel.map(|v| v as f64))))
     }
 
-    /// Follows a tree where most of it goes, and returns its last voxel in a section as narrow as the narrowest one;
-    /// `least`: so many voxels come through each section.
+    /// Follows a tree along its largest children and returns its last voxel in a section about as narrow as the
+    /// narrowest one; at least `least` voxels pass through each section.
     fn narrowest(&self, root: u32, (count, largest): (&[u32], &[u32]), least: f64) -> u32 {
-        // Numbers rise along each tree.
+        // Numbers increase along each tree.
         let mut steps = vec![0u32; self.from.len()];
         for (i, from) in self.from.iter().enumerate() {
             if *from != FIRST {
                 steps[i] = steps[*from as usize] + 1;
             }
         }
-        // Each voxel is in one section.
+        // Each voxel belongs to one section.
         let mut seen = vec![false; steps.len()];
         let mut sections = Vec::new();
         let mut next = root;
@@ -227,7 +228,7 @@ impl Growth {
         last.map_or(root, |(_, at)| *at)
     }
 
-    /// Numbers of the voxels as many steps from the earlier surface as one of them, as far as they hang together.
+    /// The connected voxels around one of them that are equally many steps from the earlier surface.
     fn section(&self, one: u32, steps: &[u32], seen: &mut [bool]) -> Vec<u32> {
         seen[one as usize] = true;
         let mut all = vec![one];
@@ -245,8 +246,8 @@ impl Growth {
         all
     }
 
-    /// How many voxels the branch holds that holds most, and its largest tree; `heavy`: how many a tree of a branch
-    /// holds.
+    /// The number of voxels of the largest branch, and its largest tree; `heavy`: the number of voxels a tree needs
+    /// to belong to a branch.
     fn largest_branch(
         &self,
         roots: &[u32],

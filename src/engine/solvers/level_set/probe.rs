@@ -1,4 +1,4 @@
-//! Target and tolerance from voxels that a user sampled, and from what lies around them.
+//! Target and tolerance from voxels that a user sampled, and from their surroundings.
 
 use super::background::Background;
 use super::error::InputError;
@@ -6,7 +6,7 @@ use crate::data::Volume;
 use crate::data::statistics::quantile;
 use glam::DVec3;
 
-/// Target T and tolerance ε, and what they were chosen by.
+/// Target T and tolerance ε, and the measures from which they were chosen.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Probe {
     pub target: f32,
@@ -15,69 +15,72 @@ pub struct Probe {
     pub count: usize,
     /// Their standard deviation.
     pub spread: f64,
-    /// How far values just outside are from T; `None` where nothing ends within reach.
+    /// The difference of values just outside from T; `None` if no border is within reach.
     pub contrast: Option<f64>,
-    /// The values just outside: darker ones, brighter ones.
+    /// The values just outside: the darker and the brighter ones.
     pub adjacent: [Option<f64>; 2],
-    /// The most frequent value of the background; `None` where there is none, or where it was sampled.
+    /// The most frequent value of the background; `None` without a background, or if the background was sampled.
     pub background: Option<f64>,
-    /// The sample holds more than one tissue: the range then holds all of them, and the surface does not stop at
+    /// The sample contains more than one tissue: the range then covers all of them, and the surface does not stop at
     /// their borders.
     pub mixed: bool,
-    /// The background cut one side off the range, so T is not the mean of the sample but the middle of what is left.
+    /// The background limits the range on one side, so T is the middle of the remaining range, not the mean of the
+    /// sample.
     pub moved: bool,
 }
 
-/// Why a range does not end at the border of what was sampled.
+/// Why a range extends beyond the border of the sampled structure.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub enum RangeDoubt {
-    /// The sample holds more than one tissue.
+    /// The sample contains more than one tissue.
     Mixed,
-    /// This value just outside the sample is within the range.
+    /// This value just outside the sample lies within the range.
     TakesIn(f64),
-    /// The most frequent value of the background is within the range.
+    /// The most frequent value of the background lies within the range.
     Background,
 }
 
-/// ε is nearly half of the contrast to what lies just outside: half is where the border is, but there the partial volumes
-/// of two borders that are a voxel apart would join. It is at least as many standard
-/// deviations of the sample, so that one voxel of noise in seven leaves it, which the curvature holds, …
+/// ε is nearly half of the contrast to the surroundings: half is where the border is, but there the partial volumes
+/// of two borders one voxel apart would merge. It is at least this many standard deviations of the sample, beyond
+/// which one voxel of noise in seven lies, which the curvature tolerates, …
 const SPREADS: f64 = 1.5;
-/// Nearly half.
+/// Nearly one half.
 const HALF: f64 = 0.42;
 /// … but at most this share of the contrast.
-const MOST: f64 = 0.75;
-/// Variance of the sample beyond this multiple of the noise's is structure, which reaches `SIDE` times its deviation.
+const MAX_SHARE: f64 = 0.75;
+/// Variance of the sample beyond this multiple of the noise variance is structure; structure extends `SIDE` times its
+/// standard deviation.
 const NOISES: f64 = 1.2;
 const SIDE: f64 = 1.6;
-/// Structure of more than this share of the contrast is another tissue in the sample: a part p of one that differs by D
-/// gives a deviation of √(p (1 − p)) D about a mean that is (1 − p) D away, so this is one voxel in ten.
+/// Structure of more than this share of the contrast is another tissue in the sample: a fraction p of a tissue that
+/// differs by D gives a standard deviation of √(p (1 − p)) D about a mean that is (1 − p) D away, so this corresponds
+/// to one voxel in ten.
 const MIXED: f64 = 1.0 / 3.0;
-/// Without a border in reach: this share of the image's range, if that is more.
+/// If no border is within reach: this share of the image's range, if that is more.
 const SHARE: f64 = 0.25;
-/// Shares of the voxels, background left out, between which the range lies; those of the display, which are known.
+/// Quantiles of the voxels, background excluded, that limit the range; those of the display, which are already known.
 const RANGE: (f64, f64) = (0.01, 0.99);
-/// The background is another neighbour: the range ends at the same share of the way to it, at two widths of the
-/// sample's spread where that is more, and keeps off it by this share in any case.
+/// The background counts as a neighbour: the range ends at the same share of the distance to it, or at two widths of
+/// the sample's spread if that is more, and always stays away from it by this share.
 const OFF: f64 = 0.1;
 /// Rays are followed this far, mm, from at most this many sampled voxels.
 const REACH_MM: f64 = 25.0;
 const ORIGINS: usize = 24;
-/// Another tissue begins where this share of the usual contrast is reached, and the border is as blurred as this many
-/// voxels: the largest difference within them is the contrast.
+/// Another tissue begins where this share of the typical contrast is reached, and the border is blurred over this
+/// many voxels: the largest difference within them is the contrast.
 const BEGINS: f64 = 0.35;
 const BLURRED: f64 = 2.5;
-/// Differences below this share of the range are those within a tissue.
-const LEAST: f64 = 0.1;
-/// Share of the rays that end in another tissue, at least, and the share of these which are nearer in value than the
-/// contrast.
+/// Differences below this share of the range count as variation within a tissue.
+const MIN_DIFFERENCE: f64 = 0.1;
+/// Smallest share of rays that must end in another tissue, and the share of these whose contrast is below the chosen
+/// one.
 const ENDING: f64 = 0.25;
 const NEARER: f64 = 0.25;
-/// Share of the rays that end in a darker or in a brighter tissue, for it to lie beside the sample.
+/// Smallest share of rays that must end in a darker or in a brighter tissue for it to count as adjacent.
 const BESIDE: f64 = 0.1;
 
 impl Probe {
-    /// Of voxels by their numbers, each counted once. Needs the backend's threads installed.
+    /// From voxels by index, each counted once. Needs the backend's threads installed.
     pub fn new(image: &Volume, frame: usize, voxels: &[usize]) -> Result<Self, InputError> {
         let values = image.frame(frame);
         let mut known: Vec<usize> = voxels
@@ -102,9 +105,9 @@ impl Probe {
             values,
             mean,
         };
-        let least = (SPREADS * spread).max(LEAST * range);
+        let least = (SPREADS * spread).max(MIN_DIFFERENCE * range);
         let (contrast, adjacent) = around.contrast(&known, least);
-        // What the sample spreads by beside noise is structure, such as two tissues: the border is half way from there.
+        // The spread of the sample beyond noise is structure, such as two tissues: the border is half way from there.
         let structure = (spread.powi(2) - NOISES * around.noise(&known))
             .max(0.0)
             .sqrt();
@@ -112,12 +115,12 @@ impl Probe {
         let default_value = match contrast {
             Some(contrast) => (HALF * contrast + 0.5 * SIDE * structure)
                 .max(SPREADS * spread)
-                .min(MOST * contrast)
+                .min(MAX_SHARE * contrast)
                 .max(SPREADS * structure),
             None => (SPREADS * spread).max(SHARE * range),
         };
         let (mut low, mut high) = (mean - default_value, mean + default_value);
-        let background = Background::of(image, frame).filter(|b| !b.is_target(mean as f32));
+        let background = Background::from_image(image, frame).filter(|b| !b.is_target(mean as f32));
         let background = background.map(|b| f64::from(b.mode));
         if let Some(mode) = background {
             let away = (mean - mode).abs();
@@ -129,7 +132,7 @@ impl Probe {
                 high = high.min(mean + short);
             }
         }
-        // Where the background cuts one side off the target moves away from it: the border stays on the other.
+        // Where the background limits one side, the target moves away from it: the border stays on the other side.
         let (target, tolerance) = (0.5 * (low + high), 0.5 * (high - low));
         if !(tolerance > 0.0) {
             return Err(InputError::ProbedLikeAll(mean));
@@ -147,8 +150,8 @@ impl Probe {
         })
     }
 
-    /// Why a surface in a range will not stop at the border of the sample. A mixed sample comes first: the values beside
-    /// it are those of tissues that it holds.
+    /// Why a surface in a range will not stop at the border of the sample. A mixed sample comes first: values just
+    /// outside are those of tissues that it contains.
     pub fn range_doubt(&self, range: [f64; 2]) -> Option<RangeDoubt> {
         match self.mixed {
             true => Some(RangeDoubt::Mixed),
@@ -160,15 +163,15 @@ impl Probe {
         }
     }
 
-    /// Whether a range, of whatever target, holds the most frequent value of the background: the surface then runs out
+    /// Whether a range, with any target, includes the most frequent value of the background: the surface then leaks
     /// into air.
     pub fn background_within(&self, [low, high]: [f64; 2]) -> bool {
         let within = |mode: f64| (low..=high).contains(&mode);
         self.background.is_some_and(within)
     }
 
-    /// The value just outside the sample that lies within a range, so that a surface does not stop there; of two, the
-    /// one nearer to an end of the range.
+    /// The value just outside the sample that lies within a range, where the surface does not stop; of two values,
+    /// the one closer to an end of the range.
     pub fn neighbour_within(&self, [low, high]: [f64; 2]) -> Option<f64> {
         let [darker, brighter] = self.adjacent;
         let darker = darker.filter(|value| *value >= low);
@@ -181,7 +184,7 @@ impl Probe {
     }
 }
 
-/// What lies around sampled voxels.
+/// The surroundings of sampled voxels.
 struct Around<'a> {
     image: &'a Volume,
     values: &'a [f32],
@@ -189,7 +192,7 @@ struct Around<'a> {
 }
 
 impl Around<'_> {
-    /// The mean of 3³ voxels.
+    /// The mean over 3³ voxels.
     fn mean_at(&self, at: DVec3) -> Option<f64> {
         let grid = &self.image.grid;
         let centre = grid.nearest(at)?;
@@ -208,7 +211,7 @@ impl Around<'_> {
         (count > 0).then(|| sum / f64::from(count))
     }
 
-    /// Variance of the noise, from how far voxels are from the mean of the 3³ around them.
+    /// Variance of the noise, from the differences of voxels from the mean of the 3³ around them.
     fn noise(&self, voxels: &[usize]) -> f64 {
         let grid = &self.image.grid;
         let off = |v: usize| {
@@ -230,7 +233,7 @@ impl Around<'_> {
             .collect()
     }
 
-    /// The contrast to what lies just outside, and its darker and its brighter values: along rays from sampled voxels.
+    /// The contrast to values just outside, and the darker and brighter ones: along rays from sampled voxels.
     fn contrast(&self, voxels: &[usize], least: f64) -> (Option<f64>, [Option<f64>; 2]) {
         let grid = &self.image.grid;
         let step = 0.5 * grid.spacing().min_element();
@@ -245,10 +248,10 @@ impl Around<'_> {
         }
         let apart = rays.iter().flatten().map(|d| d.abs());
         let mut others: Vec<f64> = apart.filter(|d| *d > least).collect();
-        let Some(usual) = quantile(&mut others, 0.5) else {
+        let Some(typical) = quantile(&mut others, 0.5) else {
             return (None, [None; 2]);
         };
-        let begins = (BEGINS * usual).max(least);
+        let begins = (BEGINS * typical).max(least);
         let blurred = (BLURRED * grid.spacing().max_element() / step) as usize;
         let end = |ray: &Vec<f64>| {
             let first = ray.iter().position(|d| d.abs() > begins)?;

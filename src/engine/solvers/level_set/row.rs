@@ -6,7 +6,7 @@ use crate::compute::lanes::Lanes;
 pub const LANES: usize = 8;
 type Row<const AVX: bool> = Lanes<LANES, AVX>;
 
-/// Numbers of one step.
+/// Constants of one step.
 #[derive(Clone, Debug)]
 pub struct LevelSetRules {
     pub dt: f32,
@@ -15,12 +15,12 @@ pub struct LevelSetRules {
     pub rescaling: f32,
     pub clamp: f32,
     pub paper: bool,
-    /// Region speed: clamp(p₀ + p₁ I, ±1) times the third.
+    /// Region speed: clamp(p₀ + p₁ I, ±1) times the third number.
     pub region: [f32; 3],
     pub w: [f32; 6],
-    /// Steps of the tile and weights of the pairs of neighbours that gradients look at.
+    /// Steps in the tile, and weights, of the pairs of neighbours that gradients use.
     pub offsets: Vec<(usize, f32)>,
-    /// Of redistancing.
+    /// Pace of redistancing.
     pub pace: f32,
 }
 
@@ -29,7 +29,7 @@ impl LevelSetRules {
         let along = |e: [i32; 3]| {
             let step =
                 e[0] as isize + e[1] as isize * row as isize + e[2] as isize * plane as isize;
-            // A pair looks both ways.
+            // A pair covers both directions.
             step.unsigned_abs()
         };
         Self {
@@ -50,7 +50,7 @@ impl LevelSetRules {
     }
 }
 
-/// What kinds of grid are compiled apart.
+/// Kinds of grid that are compiled separately.
 pub const ISOTROPIC: u8 = 0;
 pub const ORTHOGONAL: u8 = 1;
 pub const SHEARED: u8 = 2;
@@ -63,7 +63,7 @@ pub fn kind(of: Kind) -> u8 {
     }
 }
 
-/// Of every voxel beside a static speed, where a run needs more: g, A (x y z), grey value.
+/// Values per voxel beyond a static speed, if a run needs more: g, A (x y z), grey value.
 #[derive(Clone, Copy)]
 pub struct Extra<const AVX: bool> {
     pub stop: Row<AVX>,
@@ -71,7 +71,7 @@ pub struct Extra<const AVX: bool> {
     pub value: Row<AVX>,
 }
 
-/// Values about eight voxels: from the first of their neighbours to the last.
+/// Values around eight voxels: from the first of their neighbours to the last.
 pub struct Around<'a> {
     window: &'a [f32],
     pub row: usize,
@@ -79,8 +79,8 @@ pub struct Around<'a> {
 }
 
 impl<'a> Around<'a> {
-    /// `at`: of the first voxel in the tile. The window's length is known when this is compiled, so
-    /// that nothing is checked where it is read.
+    /// `at`: index of the first voxel in the tile. The window's length is a compile-time constant, so that reads need
+    /// no bounds checks.
     #[inline(always)]
     pub fn new(tile: &'a [f32], at: usize, row: usize, plane: usize) -> Self {
         let reach = plane + row + 1;
@@ -93,7 +93,7 @@ impl<'a> Around<'a> {
         self.plane + self.row + 1
     }
 
-    /// So many steps from the first of the window.
+    /// The values at this offset from the start of the window.
     #[inline(always)]
     fn get<const AVX: bool>(&self, at: usize) -> Row<AVX> {
         Lanes::load(self.window, at)
@@ -104,7 +104,7 @@ impl<'a> Around<'a> {
         self.get(self.reach())
     }
 
-    /// The values before and behind, so many steps away.
+    /// The values this many steps before and behind.
     #[inline(always)]
     fn pair<const AVX: bool>(&self, step: usize) -> [Row<AVX>; 2] {
         [self.get(self.reach() - step), self.get(self.reach() + step)]
@@ -116,8 +116,7 @@ fn absolute<const AVX: bool>(v: Row<AVX>) -> Row<AVX> {
     v.max(-v)
 }
 
-/// Squared one-sided gradients: towards larger values, towards smaller ones; and the extremes of all
-/// neighbours looked at.
+/// Squared one-sided gradients, towards larger and towards smaller values, and the extremes of all neighbours used.
 struct Upwind<const AVX: bool> {
     up: Row<AVX>,
     down: Row<AVX>,
@@ -154,22 +153,21 @@ impl<const AVX: bool> Upwind<AVX> {
         }
     }
 
-    /// Where information about distances comes from: the side of the surface.
+    /// The direction from which distances propagate: the side of the surface.
     #[inline(always)]
     fn inwards(&self, c: Row<AVX>) -> Row<AVX> {
         self.down.where_at_least(c, Row::<AVX>::ZERO, self.up)
     }
 
-    /// The value of the neighbours nearest to the other side, in the sense of this one: negative next to
-    /// the surface.
+    /// The value of the neighbour nearest to the other side, signed by this side: negative next to the surface.
     #[inline(always)]
     fn nearest(&self, c: Row<AVX>) -> Row<AVX> {
         self.least.where_at_least(c, Row::<AVX>::ZERO, -self.most)
     }
 }
 
-/// Where 4 |∇φ|² is less than this, next to peaks, κ |∇φ| is ⅔ Δφ, its mean over all directions that
-/// the normal may have: else a single voxel would stay for ever.
+/// Where 4 |∇φ|² is below this, next to peaks, κ |∇φ| is ⅔ Δφ, its mean over all possible normals: otherwise a single
+/// voxel would remain for ever.
 const FLAT: f32 = 1e-6;
 
 /// Central differences: |∇φ| and κ |∇φ|.
@@ -209,7 +207,7 @@ impl<const AVX: bool> Central<AVX> {
             let pz = wxz * x + wyz * y + wzz * z;
             let squared = px * x + py * y + pz * z;
             let half = splat(0.5);
-            // 2 H, as pairs of mixed terms are equal.
+            // 2 H, because mixed terms come in equal pairs.
             let (hxy, hxz, hyz) = (half * xy, half * xz, half * yz);
             let trace = wxx * xx + wyy * yy + wzz * zz + wxy * hxy + wxz * hxz + wyz * hyz;
             let along = px * px * xx
@@ -244,7 +242,7 @@ impl<const AVX: bool> Central<AVX> {
     }
 }
 
-/// Pairs of neighbours that gradients look at.
+/// Pairs of neighbours that gradients use.
 macro_rules! with_pairs {
     ($kind:ident, $around:expr, $rules:expr, $pairs:ident => $work:expr) => {
         if $kind == SHEARED {
@@ -269,7 +267,7 @@ macro_rules! with_pairs {
     };
 }
 
-/// The speed of a voxel that was cut away: φ does not rise there. Far from every other, as KEPT_OUT in
+/// The speed of a voxel that was cut away: φ does not rise there. Far from any other speed, like KEPT_OUT in
 /// kernels/fronts.cuh.
 pub const KEPT_OUT: f32 = -1e30;
 
@@ -279,7 +277,7 @@ fn unless_cut<const AVX: bool>(speed: Row<AVX>) -> Row<AVX> {
     speed.where_at_least(speed, Row::<AVX>::splat(0.5 * KEPT_OUT), Row::<AVX>::ZERO)
 }
 
-/// φ after a step, no higher than before where the voxel was cut away.
+/// φ after a step, limited to its value before where the voxel was cut away.
 #[inline(always)]
 fn kept_out<const AVX: bool>(around: &Around, speed: Row<AVX>, next: Row<AVX>) -> Row<AVX> {
     let limited = next.min(around.centre::<AVX>());
@@ -319,7 +317,7 @@ fn free_step<const KIND: u8, const EXTRA: bool, const AVX: bool, const FMA: bool
     let central = Central::<AVX>::new::<KIND, FMA>(around, rules);
     let upwind = with_pairs!(KIND, around, rules, pairs => Upwind::<AVX>::new::<FMA>(c, pairs));
     let far = upwind.inwards(c).sqrt();
-    // No sphere smaller than a voxel's edge in radius: κ within ±2/h.
+    // No sphere with a radius below a voxel's edge: κ within ±2/h.
     let most = central.gradient.max(far) * splat(2.0);
     let curvature = central.curvature.min(most).max(-most);
 
@@ -332,19 +330,19 @@ fn free_step<const KIND: u8, const EXTRA: bool, const AVX: bool, const FMA: bool
         let region = p1.mul_add::<FMA>(extra.value, p0).min(one).max(-one);
         speed = region.mul_add::<FMA>(w, speed) * extra.stop;
         weight = weight * extra.stop;
-        // φ_t = A · ∇φ: what comes from ahead of A.
+        // φ_t = A · ∇φ: upwind differences along A.
         for (step, a) in [1, around.row, around.plane].into_iter().zip(extra.drift) {
             let [before, behind] = around.pair::<AVX>(step);
             drifting = drifting + a.max(zero) * (behind - c) + a.min(zero) * (c - before);
         }
     }
     let forwards = upwind.up.where_at_least(speed, zero, upwind.down).sqrt();
-    // The rescaling has an upwind direction of its own, that of φ's sign; next to the surface, where
-    // one-sided differences would move it, it passes over into central ones.
+    // The rescaling has its own upwind direction, by the sign of φ; next to the surface, where one-sided differences
+    // would move it, it blends into central ones.
     let share = (upwind.nearest(c) * splat(2.0)).min(splat(1.0)).max(zero);
     let slope = share.mul_add::<FMA>(far - central.gradient, central.gradient);
     let off = splat(1.0) - slope;
-    // Next to the surface slopes within SLOPES are left alone, as in redistancing.
+    // Next to the surface, slopes within SLOPES are left unchanged, as in redistancing.
     let spared = splat(1.0 - SLOPES[0]) * (splat(1.0) - share);
     let off = off - off.min(spared).max(-spared);
     let rescaling = splat(rules.rescaling) * c * off;
@@ -354,13 +352,12 @@ fn free_step<const KIND: u8, const EXTRA: bool, const AVX: bool, const FMA: bool
     clamped(change.mul_add::<FMA>(splat(rules.dt), c), rules.clamp)
 }
 
-/// Slopes next to the surface that are left alone: whatever draws each to 1 by itself moves a resting
-/// surface a little every time, as first-order distances on its two sides are off by different shares.
+/// Slopes next to the surface that are left unchanged: rescaling each to 1 moves a resting surface a little every
+/// time, because first-order distances on its two sides have different errors.
 const SLOPES: [f32; 2] = [0.9, 1.1];
 
-/// φ a little nearer to a signed distance, the surface kept where it is. Voxels next to it are scaled
-/// where |∇φ| is not within [`SLOPES`] (after Russo and Smereka 2000, eq. 9), the others follow
-/// φ_τ = sign φ (1 − |∇φ|) upwind.
+/// Brings φ closer to a signed distance without moving the surface. Voxels next to it are scaled where |∇φ| is not
+/// within [`SLOPES`] (after Russo and Smereka 2000, eq. 9), the others follow φ_τ = sign φ (1 − |∇φ|) upwind.
 #[inline(always)]
 pub fn redistance<const KIND: u8, const AVX: bool, const FMA: bool>(
     around: &Around,
@@ -372,11 +369,11 @@ pub fn redistance<const KIND: u8, const AVX: bool, const FMA: bool>(
     let upwind = with_pairs!(KIND, around, rules, pairs => Upwind::<AVX>::new::<FMA>(c, pairs));
     let far = upwind.inwards(c).sqrt();
     let pace = splat(rules.pace) * (splat(1.0) - far);
-    // Zero and above is one side.
+    // 0 counts as positive.
     let moved = c + pace.where_at_least(c, Row::<AVX>::ZERO, -pace);
     let kept = if first {
         let central = Central::<AVX>::new::<KIND, FMA>(around, rules).gradient;
-        // Where a thin part lies between two voxels, central differences see nothing of it.
+        // Where a thin part lies between two voxels, central differences do not see it.
         let slope = central.max(splat(0.5) * far).max(splat(1e-3));
         c * slope.max(splat(SLOPES[0])).min(splat(SLOPES[1])) / slope
     } else {

@@ -1,13 +1,13 @@
-//! What was done in a run, and how it ended.
+//! The history of a run, and how it ended.
 
-use super::alarm::Leak;
 use super::error::InputError;
+use super::leak_detector::Leak;
 use super::parameters::{Layout, Params};
 use super::start::Sphere;
 use serde::{Deserialize, Serialize};
 
-/// The longest run: hours on a processor. A surface rests long before.
-pub const MOST_STEPS: u64 = 1_000_000;
+/// The longest run: hours on a CPU. A surface rests long before.
+pub const MAX_STEPS: u64 = 1_000_000;
 
 /// A change that the user made.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
@@ -15,11 +15,11 @@ pub const MOST_STEPS: u64 = 1_000_000;
 pub enum ScriptEvent {
     Params(Params),
     Sphere(Sphere),
-    /// Another image or painted regions beside the image, by number: a run begins with those of number 0.
+    /// Another image or other painted regions, by number: a run begins with number 0.
     Inputs(usize),
 }
 
-/// A change, and after how many steps it was made.
+/// A change, and the number of steps before it.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct Event {
     pub step: u64,
@@ -50,11 +50,11 @@ impl RunHistory {
         (params, number)
     }
 
-    /// One sentence if it asks for more steps than the longest run, or for speed inputs that are not among these.
+    /// An error if it exceeds the longest run, or refers to speed inputs that do not exist.
     pub fn check(&self, inputs: usize) -> Result<(), InputError> {
         let last = self.events.iter().map(|event| event.step).max();
         let steps = self.steps.max(last.unwrap_or(0));
-        if steps > MOST_STEPS {
+        if steps > MAX_STEPS {
             return Err(InputError::TooManySteps(steps));
         }
         let requested = self.events.iter().filter_map(|event| match event.what {
@@ -76,7 +76,7 @@ impl RunHistory {
 pub enum Ended {
     /// All steps were done.
     Steps,
-    /// The surface stands still.
+    /// The surface is at rest.
     Converged,
     /// No voxel is inside any more: the state before is kept.
     Vanished,
@@ -86,7 +86,7 @@ pub enum Ended {
 }
 
 impl Ended {
-    /// In machine output.
+    /// The key in machine output.
     pub fn key(self) -> &'static str {
         match self {
             Self::Steps => "steps",
@@ -97,13 +97,13 @@ impl Ended {
         }
     }
 
-    /// What to say about it, where something went wrong.
+    /// A sentence about the end, if something went wrong.
     pub fn sentence(self) -> Option<String> {
         match self {
             Self::Steps | Self::Converged => None,
             Self::Vanished => Some(
-                "The surface vanished, expected voxels that it can hold on to; the state before is kept: \
-                 widen the tolerance or lower the smoothness"
+                "The surface vanished, expected voxels inside it; the state before is kept: widen the \
+                 tolerance or lower the smoothness"
                     .to_owned(),
             ),
             Self::Filled => Some(
@@ -115,7 +115,7 @@ impl Ended {
                 "The surface leaks from step {} on: {}; go back to there, then narrow the tolerance, raise the \
                  smoothness or cut it off with a sphere",
                 leak.from,
-                leak.cause.words()
+                leak.cause.clause()
             )),
         }
     }

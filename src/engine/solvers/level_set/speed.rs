@@ -14,20 +14,19 @@ use glam::DVec3;
 use rayon::prelude::*;
 use std::sync::{Arc, OnceLock};
 
-/// Numbers a voxel where there are more terms than the static speed: speed, g, A (x y z), grey value.
+/// Numbers per voxel where there are more terms than the static speed: speed, g, A (x y z), grey value.
 pub const PLANES: usize = 6;
-/// Standard deviation of the Gaussian before the edges are looked for, voxels.
+/// Standard deviation of the Gaussian applied before edge detection, voxels.
 const SMOOTHED: f64 = 1.0;
-/// Parts of the image's range that grey values are summed in: whole numbers add up to the same in any
-/// order.
+/// Number of parts of the image's range in which grey values are summed: sums of integers do not depend on the order.
 const QUANTA: f64 = (1u32 << 20) as f64;
 
-/// What the surface moves in.
+/// The image and other inputs from which speeds are computed.
 #[derive(Clone, Debug)]
 pub struct Inputs {
     pub image: Volume,
     pub frame: usize,
-    /// On the image's grid.
+    /// Sampled on the image's grid.
     layer: Option<Arc<[f32]>>,
     painted: Option<Painted>,
     /// Voxels without a value.
@@ -63,7 +62,7 @@ impl Inputs {
         })
     }
 
-    /// Another image whose values give a speed; where it has none, nothing moves.
+    /// Adds another image whose values define a speed; the speed is 0 where it has none.
     pub fn with_layer(mut self, layer: &Volume, frame: usize) -> Self {
         let grid = &self.image.grid;
         let values: Vec<f32> = if layer.grid.matches(grid) {
@@ -79,7 +78,7 @@ impl Inputs {
         self
     }
 
-    /// What was painted: where to grow and where not to.
+    /// Adds painted regions: where to grow and where not to.
     pub fn with_painted(mut self, grow: Option<&Mask>, hold: Option<&Mask>) -> Self {
         let grid = &self.image.grid;
         let same = [grow, hold].map(|mask| mask.is_some_and(|m| m.grid.matches(grid)));
@@ -97,7 +96,7 @@ impl Inputs {
         self
     }
 
-    /// Whether all beside the image is one and the same.
+    /// Whether everything besides the image shares the same memory.
     pub fn is(&self, other: &Self) -> bool {
         let layer = match (&self.layer, &other.layer) {
             (Some(a), Some(b)) => Arc::ptr_eq(a, b),
@@ -115,9 +114,9 @@ impl Inputs {
         (self.low, self.high)
     }
 
-    /// Where nothing was imaged; looked for once. Needs the backend's threads installed.
+    /// The background, computed once. Needs the backend's threads installed.
     pub fn background(&self) -> Option<&Background> {
-        let found = || Background::of(&self.image, self.frame);
+        let found = || Background::from_image(&self.image, self.frame);
         self.background.get_or_init(found).as_ref()
     }
 
@@ -134,7 +133,7 @@ impl Inputs {
         (self.values().len() - self.missing) as u64
     }
 
-    /// A grey value as a whole number, for sums; 0 where there is none.
+    /// A grey value as a whole number, for sums; 0 if missing.
     #[inline]
     pub fn quantum(&self, i: usize) -> i64 {
         let v = self.values()[i];
@@ -146,7 +145,7 @@ impl Inputs {
         }
     }
 
-    /// Of the grey values in a mask, in quanta.
+    /// Sum of the grey values in a mask, in quanta.
     pub fn sum_inside(&self, mask: &Mask) -> i64 {
         let voxels = mask.inside.par_iter().enumerate().with_min_len(1 << 14);
         voxels
@@ -155,7 +154,7 @@ impl Inputs {
             .sum()
     }
 
-    /// Where they ask for a layer's speed there is one.
+    /// Checks that there is a layer if the parameters use its speed.
     pub fn have_layer(&self, params: &Params) -> Result<(), Error> {
         if params.layer.is_some() && !self.has_layer() {
             let why = "Found a layer's speed without a layer, expected an image; choose one";
@@ -164,7 +163,7 @@ impl Inputs {
         Ok(())
     }
 
-    /// All of them, brick by brick.
+    /// All quanta, brick by brick.
     pub fn quanta(&self, brick: usize) -> Vec<i32> {
         let grid = &self.image.grid;
         let shape = counts(grid.shape, brick);
@@ -186,7 +185,7 @@ impl Inputs {
         quanta
     }
 
-    /// The mean grey value of so many voxels with this sum of quanta.
+    /// The mean grey value of `voxels` voxels with this sum of quanta.
     pub fn mean(&self, sum: i64, voxels: u64) -> f64 {
         let share = sum as f64 / QUANTA / voxels.max(1) as f64;
         f64::from(self.low) + share * f64::from(self.high - self.low)
@@ -198,7 +197,7 @@ impl Inputs {
     }
 }
 
-/// The static part of everything that moves the surface.
+/// The part of the speeds that does not depend on the surface.
 #[derive(Debug)]
 pub struct Speeds {
     pub inputs: Inputs,
@@ -208,13 +207,13 @@ pub struct Speeds {
     w: [f32; 6],
     /// g by voxel.
     edges: Option<Vec<f32>>,
-    /// Largest |speed| of any voxel, and largest drift: cells a unit of time, summed over axes.
-    pub most: f64,
+    /// Largest |speed| of any voxel, and largest drift: cells per unit of time, summed over axes.
+    pub max_speed: f64,
     pub drift: f64,
 }
 
 impl Speeds {
-    /// `spheres`: all of the run so far, in their order. Needs the backend's threads installed.
+    /// `spheres`: all spheres of the run so far, in their order. Needs the backend's threads installed.
     pub fn new(inputs: &Inputs, params: &Params, stencil: &Stencil, spheres: &[Sphere]) -> Self {
         let mut speeds = Self {
             inputs: inputs.clone(),
@@ -222,7 +221,7 @@ impl Speeds {
             kept_out: Painted::cut_by(spheres, &inputs.image.grid, stencil.h_mm),
             w: stencil.w,
             edges: None,
-            most: 0.0,
+            max_speed: 0.0,
             drift: 0.0,
         };
         let voxels = inputs.values().len();
@@ -231,7 +230,7 @@ impl Speeds {
             .with_min_len(1 << 14)
             .map(|i| speeds.at(i).abs());
         let most = most.reduce(|| 0.0, f32::max);
-        speeds.most = f64::from(most) + f64::from(params.advection() * speeds.region());
+        speeds.max_speed = f64::from(most) + f64::from(params.advection() * speeds.region());
         if params.mode == Mode::Scaled && params.edge > 0.0 {
             speeds.edges = Some(speeds.stopping(params.edge_contrast, stencil.h_mm as f32));
             let drift = (0..voxels).into_par_iter().with_min_len(1 << 14);
@@ -253,7 +252,7 @@ impl Speeds {
         self.kept_out.as_ref().is_some_and(|cut| cut.at(i) < 0)
     }
 
-    /// What solvers read: the speed of a voxel, or that φ does not rise there.
+    /// The number that solvers read: the speed of a voxel, or the mark that φ does not rise there.
     #[inline]
     fn or_kept_out(&self, i: usize) -> f32 {
         match self.is_kept_out(i) {
@@ -262,8 +261,8 @@ impl Speeds {
         }
     }
 
-    /// Speed of a voxel, g not yet in it. A voxel without a value keeps the surface out, whatever the other
-    /// terms say but for what is painted.
+    /// Speed of a voxel, without the factor g. A voxel without a value keeps the surface out, whatever the other
+    /// terms are, unless it is painted.
     #[inline]
     pub fn at(&self, i: usize) -> f32 {
         let params = &self.params;
@@ -287,7 +286,7 @@ impl Speeds {
             }
             speed
         } else {
-            // The region's statistics add their weight at most.
+            // The region's statistics add at most their weight.
             let layer = params.layer.map_or(0.0, |_| params.layer_weight.abs());
             -(params.intensity + layer + 2.0 * params.region)
         };
@@ -298,11 +297,10 @@ impl Speeds {
         speed
     }
 
-    /// What is inside the surface against what is outside: clamp(p₀ + p₁ I, ±1) times the third. With
-    /// means m and n it is ((I − n)² − (I − m)²) / (m − n)², +1 at m and −1 at n. `all`: of the voxels with a
-    /// value.
+    /// The region speed: clamp(p₀ + p₁ I, ±1) times the third number. With means m inside and n outside it is ((I −
+    /// n)² − (I − m)²) / (m − n)², +1 at m and −1 at n. `all`: over the voxels with a value.
     pub fn region_rule(&self, inside: (i64, u64), all: (i64, u64)) -> [f32; 3] {
-        // The surface may hold voxels without a value.
+        // The surface may contain voxels without a value.
         let outside = (all.0 - inside.0, all.1.saturating_sub(inside.1));
         if self.region() == 0.0 || inside.1 == 0 || outside.1 == 0 {
             return [0.0; 3];
@@ -348,7 +346,7 @@ impl Speeds {
         all
     }
 
-    /// g, A and the grey value; the last at the target where there is none.
+    /// g, A and the grey value, which is the target if missing.
     pub fn extra(&self, i: usize) -> [f32; 5] {
         let weight = self.params.edge;
         let stop = self
@@ -384,7 +382,7 @@ impl Speeds {
             let slope = slope(smoothed, shape, i);
             let up = raised(&self.w, slope);
             let squared: f32 = (0..3).map(|a| slope[a] * up[a]).sum();
-            // W has h² in it.
+            // W includes h².
             1.0 / (1.0 + squared.max(0.0) / (h_mm * contrast).powi(2))
         };
         (0..smoothed.len())
@@ -395,10 +393,9 @@ impl Speeds {
     }
 }
 
-/// Speeds at each voxel, edges and, where the sum and number of the voxels inside are known, the region's
-/// statistics in them, the curvature not: positive grows. Of mode `Paper` in units of the tolerance. The
-/// surface keeps out of spheres that are cut away.
-/// Needs the backend's threads installed.
+/// Speeds at each voxel, including edges and, if the sum and number of the voxels inside are known, region
+/// statistics, but not the curvature: positive values grow. In mode `Paper` in units of the tolerance. The surface
+/// stays out of spheres that are cut away. Needs the backend's threads installed.
 pub fn speed_picture(
     inputs: &Inputs,
     params: &Params,
@@ -467,7 +464,7 @@ fn slope(values: &[f32], shape: [usize; 3], i: usize) -> [f32; 3] {
     })
 }
 
-/// A Gaussian along each axis in turn, the border repeated; voxels without a value count as 0.
+/// A Gaussian along each axis in turn, with the border repeated; missing values count as 0.
 fn smooth(values: &[f32], shape: [usize; 3]) -> Vec<f32> {
     let reach = (3.0 * SMOOTHED).ceil() as usize;
     let weight = |k: usize| (-0.5 * (k as f64 / SMOOTHED).powi(2)).exp();

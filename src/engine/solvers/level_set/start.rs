@@ -1,4 +1,4 @@
-//! Where the surface begins, and what a hand adds or cuts away.
+//! The initial surface, and spheres that the user adds or cuts away.
 
 use super::bricks::{Field, INSIDE, OUTSIDE, origin};
 use super::error::InputError;
@@ -9,11 +9,11 @@ use glam::DVec3;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
-/// A white or a black sphere. The surface keeps out of a black one for good, or until a white one takes its
+/// A sphere that is added or cut away. The surface stays out of a cut sphere until a later sphere is added in its
 /// place.
 #[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
 pub struct Sphere {
-    /// Added, not cut away.
+    /// Whether it is added instead of cut away.
     pub add: bool,
     /// World mm.
     pub centre: DVec3,
@@ -33,7 +33,7 @@ impl Sphere {
         Ok(())
     }
 
-    /// The voxels that it may reach.
+    /// The voxels that it may contain.
     pub(super) fn block(&self, grid: &Grid) -> impl Iterator<Item = [usize; 3]> + use<> {
         let reach = grid.voxels_per_mm() * self.radius_mm;
         let at = grid.voxel_at(self.centre);
@@ -45,7 +45,7 @@ impl Sphere {
         })
     }
 
-    /// Whether a voxel lies in it.
+    /// Whether it contains a voxel.
     pub(super) fn holds(&self, grid: &Grid, h_mm: f64, voxel: [usize; 3]) -> bool {
         self.value(grid, h_mm, voxel) > 0.0
     }
@@ -67,9 +67,9 @@ impl Sphere {
 /// The surface at step 0.
 #[derive(Clone, Debug, Default)]
 pub struct Start {
-    /// Voxels inside, on the image's grid or on any other: of a threshold, a fill, a label, a pathway.
+    /// Voxels inside, on the image's grid or any other: from a threshold, a fill, a label or a pathway.
     pub mask: Option<Mask>,
-    /// In this order, after the mask.
+    /// Applied in this order, after the mask.
     pub spheres: Vec<Sphere>,
 }
 
@@ -77,7 +77,7 @@ impl Start {
     pub fn field(&self, grid: &Arc<Grid>, stencil: &Stencil, layout: &Layout) -> Field {
         let (h, clamp) = (stencil.h_mm, stencil.clamp);
         if self.mask.is_none() && !layout.everywhere {
-            // The same values, and only where spheres are.
+            // The same values, computed only near spheres.
             let nothing = Field::outside(grid, h, clamp, layout.brick);
             return self
                 .spheres
@@ -91,7 +91,7 @@ impl Start {
             Some(mask) => mask.contains(grid.world(DVec3::from_array(voxel.map(|v| v as f64)))),
         };
         let value = |voxel: [usize; 3]| {
-            // The mask's steps are smoothed by redistancing: half a voxel from its border.
+            // Redistancing smooths the mask's staircase: half a voxel from its border.
             let mut phi = match (&self.mask, within(voxel)) {
                 (None, _) => -clamp,
                 (Some(_), true) => self.depth(grid, voxel, &within, clamp),
@@ -105,7 +105,7 @@ impl Start {
         Field::from_fn(grid, h, clamp, (layout.brick, layout.everywhere), value)
     }
 
-    /// Half an edge next to the border, else the clamp.
+    /// Half an edge next to the border, otherwise the clamp.
     fn depth(
         &self,
         grid: &Grid,
@@ -138,7 +138,7 @@ pub fn edited(field: &Field, sphere: &Sphere) -> Field {
     let grid = &field.grid;
     let (b, volume) = (field.brick, field.brick.pow(3));
     let shape = field.counts();
-    // Everything nearer than the band's end to the sphere.
+    // Everything closer to the sphere than the band's end.
     let reach_mm = sphere.radius_mm + f64::from(field.clamp) * field.h_mm;
     let half = grid.voxels_per_mm() * reach_mm;
     let at = grid.voxel_at(sphere.centre);

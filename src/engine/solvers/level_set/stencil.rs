@@ -1,27 +1,27 @@
 //! The grid's metric in the difference formulas.
 //!
-//! Lengths are in units of the shortest voxel edge h: φ, speeds and times have no dimension. With M from
-//! voxel to world, gradients along voxel axes have the length √(∇φᵀ W ∇φ), W = h² M⁻¹ M⁻ᵀ. On straight
-//! grids W is diagonal; on sheared ones W = Σ ρₖ eₖ eₖᵀ over whole offsets, ρₖ ≥ 0 (Selling 1874), so
-//! that upwinding along the eₖ is monotone and consistent (as in the cost fields; Mirebeau 2018).
+//! Lengths are in units of the shortest voxel edge h: φ, speeds and times are dimensionless. With M from voxel to
+//! world, gradients along voxel axes have the length √(∇φᵀ W ∇φ), W = h² M⁻¹ M⁻ᵀ. On orthogonal grids W is diagonal;
+//! on sheared ones W = Σ ρₖ eₖ eₖᵀ over integer offsets, ρₖ ≥ 0 (Selling 1874), so that upwinding along the eₖ is
+//! monotone and consistent (as in the cost fields; Mirebeau 2018).
 
 use super::error::InputError;
 use crate::data::Grid;
 use glam::{DMat3, DVec3, I64Vec3};
 
-/// How much of W's diagonal an entry beside it may be for the axes to count as straight.
+/// Largest off-diagonal entry of W, relative to its diagonal, for which the axes count as orthogonal.
 const STRAIGHT: f64 = 1e-5;
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Kind {
-    /// Cubes.
+    /// Cubic voxels.
     Isotropic,
-    /// Right angles.
+    /// Orthogonal axes.
     Orthogonal,
     Sheared,
 }
 
-/// A pair of neighbours ±e that a gradient looks at, and its weight.
+/// A pair of neighbours ±e that a gradient uses, and its weight.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Offset {
     pub e: [i32; 3],
@@ -35,13 +35,13 @@ pub struct Stencil {
     pub h_mm: f64,
     /// W: xx yy zz xy xz yz.
     pub w: [f32; 6],
-    /// Three on straight grids, up to six on sheared ones.
+    /// Three on orthogonal grids, up to six on sheared ones.
     pub offsets: Vec<Offset>,
-    /// Where φ ends: ± so much.
+    /// φ is limited to ± this.
     pub clamp: f32,
-    /// √ Σ ρ, the most cells that a front of speed 1 crosses in a unit of time.
+    /// √ Σ ρ, the largest number of cells that a front of speed 1 crosses per unit of time.
     pub crossing: f64,
-    /// What curvature of weight 1 adds to the stability limit.
+    /// The contribution of curvature with weight 1 to the stability limit.
     pub diffusing: f64,
 }
 
@@ -106,14 +106,14 @@ impl Stencil {
         })
     }
 
-    /// Values nearer to the clamp than this are set to it: a band without tails.
+    /// Values closer to the clamp than this are set to it, so that the band has no tails.
     pub const SNAP: f32 = 1e-3;
 
-    /// The longest stable step for speeds up to `speed`, drifts (cells a unit of time, summed over
-    /// axes), a weight of curvature and of rescaling.
+    /// The longest stable step for speeds up to `speed`, drifts (cells per unit of time, summed over axes), and
+    /// weights of curvature and rescaling.
     ///
-    /// The rescaling is a speed of at most w at the band's end; next to the surface, where its
-    /// differences are central, explicit steps of more than a twentieth of 1/w roughen a resting one.
+    /// The rescaling is a speed of at most w at the band's end; next to the surface, where its differences are
+    /// central, explicit steps of more than a twentieth of 1/w roughen a resting surface.
     pub fn step(&self, speed: f64, drift: f64, curvature: f64, rescaling: f64) -> f32 {
         let speed = speed + rescaling * f64::from(self.clamp);
         let limit = self.crossing * speed + drift + self.diffusing * curvature;
@@ -132,7 +132,7 @@ fn selling(w: DMat3) -> Vec<Offset> {
         (rest.next().unwrap_or(0), rest.next().unwrap_or(0))
     };
     let most = w.x_axis.x.max(w.y_axis.y).max(w.z_axis.z);
-    // Each turn lowers the sum of squared lengths; a handful is enough for any scanner's grid.
+    // Each iteration lowers the sum of squared lengths; a few suffice for any scanner's grid.
     for _ in 0..200 {
         let acute = pairs
             .into_iter()

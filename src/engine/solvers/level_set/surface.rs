@@ -5,7 +5,7 @@ use crate::data::Surface;
 use glam::DVec3;
 use std::collections::HashMap;
 
-/// φ of a voxel, and beyond the grid that of its border with the other side's sign: a surface that
+/// φ of a voxel; beyond the grid, that of its border voxel with the sign of the outside, so that a surface that
 /// reaches the border is closed there.
 pub(super) fn value(field: &Field, at: [i64; 3]) -> f32 {
     let shape = field.grid.shape;
@@ -18,8 +18,8 @@ pub(super) fn value(field: &Field, at: [i64; 3]) -> f32 {
     }
 }
 
-/// Surface nets (Gibson 1998, MICCAI, LNCS 1496:888): a point in each cell of eight voxel centres that
-/// the surface passes, at the mean of where it crosses the cell's edges.
+/// Surface nets (Gibson 1998, MICCAI, LNCS 1496:888): one point in each cell of eight voxel centres that the surface
+/// crosses, at the mean of its crossings with the cell's edges.
 pub fn surface(field: &Field) -> Surface {
     let mut points: Vec<[f32; 3]> = Vec::new();
     let mut of_cell: HashMap<[i64; 3], u32> = HashMap::new();
@@ -58,7 +58,7 @@ pub fn surface(field: &Field) -> Surface {
     Surface { points, triangles }
 }
 
-/// World point of a cell that the surface passes.
+/// World point of a cell that the surface crosses.
 fn point(field: &Field, cell: [i64; 3]) -> [f32; 3] {
     let corner = |k: usize| [0, 1, 2].map(|a| cell[a] + (k >> a & 1) as i64);
     let values: [f32; 8] = std::array::from_fn(|k| value(field, corner(k)));
@@ -81,15 +81,15 @@ fn point(field: &Field, cell: [i64; 3]) -> [f32; 3] {
         .to_array()
 }
 
-/// Every voxel from which an edge along a positive axis may cross the surface, those just before the
-/// grid's first ones among them.
+/// Visits every voxel from which an edge along a positive axis may cross the surface, including those just before the
+/// grid.
 fn each_voxel(field: &Field, mut visit: impl FnMut([i64; 3])) {
     for brick in 0..field.table.len() {
         voxels_of(field, brick, &mut visit);
     }
 }
 
-/// The voxels of one brick from which an edge along a positive axis may cross the surface.
+/// Visits the voxels of one brick from which an edge along a positive axis may cross the surface.
 pub(super) fn voxels_of(field: &Field, brick: usize, mut visit: impl FnMut([i64; 3])) {
     let (shape, b) = (field.counts(), field.brick);
     let grid = field.grid.shape;
@@ -100,7 +100,7 @@ pub(super) fn voxels_of(field: &Field, brick: usize, mut visit: impl FnMut([i64;
     let mut quiet = side <= INSIDE;
     let at = first.map(|v| v / b);
     for k in 0..8 {
-        // Bricks that edges from this one reach.
+        // Bricks reached by edges from this one.
         let next = [0, 1, 2].map(|a| (at[a] + (k >> a & 1)).min(shape[a] - 1));
         quiet &= field.table[next[0] + shape[0] * (next[1] + shape[1] * next[2])] == side;
     }

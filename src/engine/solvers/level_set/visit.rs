@@ -5,10 +5,10 @@ use super::row::{self, Around, Extra, LANES, LevelSetRules, SHEARED};
 use crate::compute::lanes::Lanes;
 use crate::compute::simd::Kernel;
 
-/// Values before the first of a row of the tile.
+/// Values before the first one of each row of the tile.
 const MARGIN: usize = 4;
 
-/// A plane of three pages in a row.
+/// A plane of three pages along a row.
 #[inline(always)]
 fn slices<'a, const B: usize>(
     now: &'a [f32],
@@ -24,7 +24,7 @@ fn slices<'a, const B: usize>(
     ]
 }
 
-/// Neighbours that a voxel of the band touches; `x`: which of the three along x.
+/// Neighbours touched by a voxel of the band; `x`: which of the three along x.
 #[inline(always)]
 pub fn spread(x: u32, y: usize, z: usize, brick: usize) -> u32 {
     let mut plane = x << 3;
@@ -59,16 +59,16 @@ pub struct Visit<'a, const B: usize> {
     pub quantum: &'a (dyn Fn(usize) -> i64 + Sync),
 }
 
-pub struct Kinded<'a, const B: usize, const KIND: u8>(pub Visit<'a, B>);
+pub struct StencilVisit<'a, const B: usize, const KIND: u8>(pub Visit<'a, B>);
 
-impl<const B: usize, const KIND: u8> Kernel for Kinded<'_, B, KIND> {
+impl<const B: usize, const KIND: u8> Kernel for StencilVisit<'_, B, KIND> {
     type Output = ();
 
     #[inline(always)]
     fn run<const FMA: bool>(self) {
         let visit = self.0;
         match visit.pass {
-            // AVX2 comes with the fused form on x86-64; elsewhere the names are not used.
+            // AVX2 implies the fused form on x86-64; elsewhere the flags are not used.
             _ if cfg!(target_arch = "x86_64") && FMA => visit.run::<KIND, true, FMA>(),
             _ => visit.run::<KIND, false, FMA>(),
         }
@@ -76,13 +76,13 @@ impl<const B: usize, const KIND: u8> Kernel for Kinded<'_, B, KIND> {
 }
 
 impl<const B: usize> Visit<'_, B> {
-    /// Of the tile of a brick with a voxel around it.
+    /// Row length of the tile of a brick with a margin of one voxel.
     pub const ROW: usize = B + 2 * MARGIN;
     pub const PLANE: usize = (B + 2) * Self::ROW;
     pub const TILE: usize = (B + 2) * Self::PLANE;
 
-    /// Where the values of the row before or behind, or of one between, are: which brick along the
-    /// axis and which row of it. Beyond the grid its last row is repeated.
+    /// The source of a row before, behind or within the brick: the brick along the axis and its row. Beyond the grid
+    /// its last row is repeated.
     fn from(&self, i: usize, axis: usize) -> (usize, usize) {
         let n = self.shape[axis] - self.first[axis];
         let i = match i {
@@ -96,7 +96,7 @@ impl<const B: usize> Visit<'_, B> {
         }
     }
 
-    /// Copies the brick with a voxel around it.
+    /// Copies the brick with a margin of one voxel.
     #[inline(always)]
     fn load(&mut self) {
         let edge = (0..3).any(|a| self.first[a] == 0 || self.first[a] + B >= self.shape[a]);
@@ -159,7 +159,7 @@ impl<const B: usize> Visit<'_, B> {
         }
     }
 
-    /// A bit for each row of each plane that is all inside, or all outside, beyond the band.
+    /// A bit for each row of each plane that lies entirely inside, or entirely outside, beyond the band.
     #[inline(always)]
     fn sides<const AVX: bool>(&self) -> [[u32; 18]; 2] {
         let mut sides = [[0; 18]; 2];
@@ -168,7 +168,7 @@ impl<const B: usize> Visit<'_, B> {
                 let at = z * Self::PLANE + y * Self::ROW + MARGIN;
                 let row = &self.tile[at - 1..at + B + 1];
                 let (mut above, mut below) = (0xFF, 0xFF);
-                // Eight at a time, the last ones of which may have been looked at before.
+                // Eight at a time; the last eight may overlap those before.
                 for part in 0..B / LANES + 1 {
                     let from = (part * LANES).min(B + 2 - LANES);
                     let values = Lanes::load(row, from);
@@ -194,7 +194,7 @@ impl<const B: usize> Visit<'_, B> {
                 let (before, own, behind) = (of[z], of[z + 1], of[z + 2]);
                 let mut all = own & own << 1 & own >> 1 & before & behind;
                 if KIND == SHEARED {
-                    // Gradients look along diagonals, too.
+                    // Gradients use diagonal neighbours, too.
                     all &= before << 1 & before >> 1 & behind << 1 & behind >> 1;
                 }
                 all >> 1
@@ -240,7 +240,7 @@ impl<const B: usize> Visit<'_, B> {
                     if band != 0 {
                         let first = u32::from(x == 0) & band;
                         let last = u32::from(x + LANES == B) & band >> (LANES - 1);
-                        report.wanted |= spread(2 | first | last << 2, y, z, B);
+                        report.touched |= spread(2 | first | last << 2, y, z, B);
                     }
                 }
             }
@@ -273,7 +273,7 @@ impl<const B: usize> Visit<'_, B> {
         row::step::<KIND, true, AVX, FMA>(around, self.rules, speed, Some(&extra))
     }
 
-    /// What voxels that came in add to the sum of grey values, less those that went out.
+    /// The sum of the grey values of voxels that joined, minus those that left.
     fn turned(&self, flips: u32, is: u32, [x, y, z]: [usize; 3]) -> i64 {
         let [nx, ny, _] = self.shape;
         let row = self.first[0] + x + nx * (self.first[1] + y + ny * (self.first[2] + z));

@@ -1,12 +1,12 @@
-//! Tensors on voxels of twice the size, for a first answer in an eighth of the time.
+//! Tensors on voxels of twice the size, for a coarse result in an eighth of the time.
 
 use crate::data::{AffineSource, Grid, Mask, Tensor, TensorField};
 use glam::{DAffine3, DVec3};
 use rayon::prelude::*;
 use std::sync::Arc;
 
-/// The means of up to eight tensors inside both field and mask (on the field's grid), and the voxels
-/// that hold any; `None` where so few voxels make no grid. To be called on the backend's threads.
+/// The means of up to eight tensors inside both field and mask (on the field's grid), and the voxels that have one;
+/// `None` if there are too few voxels for a grid. Must be called on the backend's threads.
 pub fn halved(field: &TensorField, mask: &Mask) -> Option<(TensorField, Mask)> {
     let fine = &field.grid;
     let shape = fine.shape.map(|n| n.div_ceil(2));

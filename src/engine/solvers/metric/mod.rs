@@ -1,19 +1,17 @@
-//! What a path costs: the metric G, and the speed W = G⁻¹, of every voxel of a mask.
+//! The cost of paths: the metric G, and the speed W = G⁻¹, of every voxel of a mask.
 //!
-//! A path c costs ∫ √(c′ᵀ G c′); a front that starts in a region arrives at the least cost u, which
-//! solves √(∇uᵀ W ∇u) = 1. This is the only place that says which matrix is which: Jeong et al. 2007
-//! print the cost (eq. 3) where their equation (4) needs the speed. With D the diffusion tensor and
-//! |D| its determinant,
-//!
+//! A path c costs ∫ √(c′ᵀ G c′); a front that starts in a region arrives at the least cost u, which solves √(∇uᵀ W
+//! ∇u) = 1. Only this module defines which matrix is which: Jeong et al. 2007 print the cost (eq. 3) where their
+//! equation (4) needs the speed. With D the diffusion tensor and |D| its determinant,
 //! - inverse: G = D⁻¹ (O'Donnell et al. 2002);
 //! - sharpened: W = |D|^⅓ (D / |D|^⅓)^α, which keeps the determinant (Jeong et al. 2007, eq. 3, with the
 //!   sign that makes fibres fast);
 //! - isotropic: W = |D|^⅓ I, the limit α → 0: the same volume without direction;
 //! - adjugate: G = |D| D⁻¹ (Fuster et al. 2016).
 //!
-//! D is scaled first so that its mean diffusivity over the mask is 1 mm²: a path through isotropic tissue
-//! of that diffusivity costs 1 a mm. Both matrices are kept in *voxel* axes, where every grid, sheared
-//! or not, has neighbours at distance 1: W = A W Aᵀ, A taking world vectors to voxel vectors.
+//! D is first scaled so that its mean diffusivity over the mask is 1 mm²: a path through isotropic tissue of that
+//! diffusivity costs 1 per mm. Both matrices are stored in *voxel* axes, where neighbours are at distance 1 on every
+//! grid, sheared or not: W = A W Aᵀ, with A mapping world vectors to voxel vectors.
 
 mod halve;
 mod parameters;
@@ -30,7 +28,7 @@ use rayon::prelude::*;
 use std::sync::Arc;
 
 impl Params {
-    /// Eigenvalues of W from those of D, scaled.
+    /// Eigenvalues of W from those of the scaled D.
     fn speeds(self, [a, b, c]: [f64; 3]) -> [f64; 3] {
         let root = (a * b * c).cbrt();
         match self.cost {
@@ -42,12 +40,13 @@ impl Params {
     }
 }
 
-/// √ of the largest ratio of eigenvalues of W in world axes: beyond it, single precision no longer tells
-/// the cost along a fibre from that across. Such voxels are noise; the slow directions are made faster.
-pub const MOST_ANISOTROPY: f64 = 100.0;
+/// √ of the largest permitted ratio of eigenvalues of W in world axes: beyond it, single precision no longer
+/// distinguishes the cost along a fibre from that across it. Such voxels are noise; their slow directions are made
+/// faster.
+pub const MAX_ANISOTROPY: f64 = 100.0;
 /// A tensor that is not positive definite gets at least this share of its largest eigenvalue.
-const LEAST_SHARE: f64 = 0.01;
-/// In [`Metric::place`]: outside.
+const MIN_SHARE: f64 = 0.01;
+/// In [`Metric::place`]: outside the mask.
 pub const NOWHERE: u32 = u32::MAX;
 const CHUNK: usize = 4096;
 
@@ -58,9 +57,9 @@ pub struct Metric {
     pub grid: Arc<Grid>,
     /// On the same grid.
     pub mask: Mask,
-    /// Of each voxel of the mask its index in the grid, ascending.
+    /// Grid index of each voxel of the mask, ascending.
     pub voxels: Arc<[u32]>,
-    /// Of each voxel of the grid its place in `voxels`, or [`NOWHERE`].
+    /// Index in `voxels` of each voxel of the grid, or [`NOWHERE`].
     pub place: Arc<[u32]>,
     /// W as xx xy xz yy yz zz in voxel axes (voxel² per unit of cost²), by place.
     pub speed: Arc<[[f32; 6]]>,
@@ -68,12 +67,12 @@ pub struct Metric {
     pub cost: Arc<[[f32; 6]]>,
     /// Voxels whose tensor was not positive definite.
     pub repaired: u64,
-    /// Voxels whose cost is more anisotropic than [`MOST_ANISOTROPY`], and was limited to it.
+    /// Voxels whose cost exceeded the anisotropy [`MAX_ANISOTROPY`] and was limited to it.
     pub limited: u64,
 }
 
 impl Metric {
-    /// Of the fitted voxels, within a mask if one is given (on any grid).
+    /// From the fitted voxels, within a mask if one is given (on any grid).
     pub fn new(
         field: &TensorField,
         params: &Params,
@@ -87,7 +86,7 @@ impl Metric {
         if voxels.is_empty() {
             return Err(Error::Input(empty(mask.is_some())));
         }
-        // Speed, cost and place of each voxel of the mask; the place and a mark of each of the grid.
+        // Speed, cost and grid index for each voxel of the mask; the place and a mark for each voxel of the grid.
         let bytes = voxels.len() as u64 * (24 + 24 + 4) + 5 * grid.voxel_count() as u64;
         memory::claim("The cost metric", bytes)?;
         control.begin("Computing costs", voxels.len() as u64);
@@ -128,7 +127,7 @@ impl Metric {
         })
     }
 
-    /// Of speeds W given in world axes, `None` outside the mask.
+    /// From speeds W in world axes, `None` outside the mask.
     pub fn from_speed(
         grid: &Arc<Grid>,
         speed: impl Fn([usize; 3]) -> Option<DMat3>,
@@ -154,7 +153,7 @@ impl Metric {
             place[v as usize] = i as u32;
             inside[v as usize] = 1;
         }
-        // Of the rounded speeds, so that both matrices are one another's inverse.
+        // From the rounded speeds, so that the matrices are inverses of each other.
         let cost: Vec<[f32; 6]> = speed.iter().map(|w| inverse(*w)).collect();
         Self {
             id: DataId::fresh(),
@@ -207,19 +206,19 @@ impl Metric {
         })
     }
 
-    /// What a displacement in voxels costs with the metric of a place.
+    /// The cost of a displacement in voxels in the metric of a place.
     pub fn length(&self, place: usize, d: DVec3) -> f64 {
         norm(&self.cost[place], d)
     }
 
-    /// Displacements that a step in the mask may take: those whose voxels on the way touch by faces, so
-    /// that no path slips between voxels that meet at an edge or a corner.
+    /// Whether a step may be taken in the mask: only if it passes through voxels that share faces, so that no path
+    /// slips between voxels that share only an edge or a corner.
     pub fn open(&self, from: [i64; 3], step: [i64; 3]) -> bool {
         let axes = (0..3).filter(|&a| step[a] != 0);
         self.leads(from, step, axes.fold(0, |all, a| all | 1 << a))
     }
 
-    /// The same of a part of a step, along these axes (a bit each).
+    /// The same for the part of a step along these axes (one bit each).
     fn leads(&self, from: [i64; 3], step: [i64; 3], axes: u8) -> bool {
         let along = |a: usize| i64::from(axes >> a & 1) * step[a];
         let to = [0, 1, 2].map(|a| from[a] + along(a));
@@ -230,7 +229,7 @@ impl Metric {
             && (axes.count_ones() < 2 || one_less.any(|less| self.leads(from, step, less)))
     }
 
-    /// Whether the voxels on the straight way are all of the mask and touch by faces.
+    /// Whether all voxels on the straight line belong to the mask and share faces.
     pub fn sees(&self, from: [i64; 3], offset: [i64; 3]) -> bool {
         let steps = offset.iter().map(|o| o.abs()).max().unwrap_or(0);
         let point = |i: i64| {
@@ -258,7 +257,7 @@ fn empty(of_mask: bool) -> String {
     format!("{found}, expected at least one; choose another mask or fit again")
 }
 
-/// Indices of the voxels that take part.
+/// Indices of the voxels of the metric.
 fn inside(field: &TensorField, mask: Option<&Mask>) -> Vec<u32> {
     let grid = &field.grid;
     let same = mask.is_some_and(|m| m.grid.matches(grid));
@@ -280,9 +279,9 @@ fn inside(field: &TensorField, mask: Option<&Mask>) -> Vec<u32> {
 /// W of a scaled tensor in its own axes.
 struct Speed {
     w: DMat3,
-    /// The tensor was not positive definite.
+    /// Whether the tensor was not positive definite.
     repaired: bool,
-    /// It was too anisotropic.
+    /// Whether it was too anisotropic.
     limited: bool,
 }
 
@@ -290,10 +289,10 @@ fn speed(d: [f64; 6], params: Params) -> Speed {
     let (values, vectors) = eigen_symmetric(d);
     let largest = if values[0] > 0.0 { values[0] } else { 1.0 };
     let positive = values[2] > 0.0;
-    let mended = values.map(|v| v.max(if positive { 0.0 } else { LEAST_SHARE * largest }));
+    let mended = values.map(|v| v.max(if positive { 0.0 } else { MIN_SHARE * largest }));
     let speeds = params.speeds(mended);
     let fastest = speeds.iter().fold(0.0, |m: f64, v| m.max(*v));
-    let slowest = fastest / (MOST_ANISOTROPY * MOST_ANISOTROPY);
+    let slowest = fastest / (MAX_ANISOTROPY * MAX_ANISOTROPY);
     let limited = speeds.iter().any(|s| !(*s >= slowest * (1.0 - 1e-9)));
     let mut w = DMat3::ZERO;
     for (speed, v) in speeds.into_iter().zip(vectors) {

@@ -5,12 +5,12 @@ use crate::parameters::{
 };
 use serde::{Deserialize, Serialize};
 
-/// How the cost comes from the tensor: [`super`] has the equations.
+/// How the cost is derived from the tensor: [`super`] has the equations.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub enum Cost {
     /// G = D⁻¹.
     Inverse,
-    /// W is the tensor raised to the power α, its determinant kept.
+    /// W is the tensor raised to the power α with its determinant preserved.
     Sharpened,
     /// The limit α → 0.
     Isotropic,
@@ -18,10 +18,10 @@ pub enum Cost {
     Adjugate,
 }
 
-/// Parameters of the metric: the cost of a path depends on them and on the tensors.
+/// Parameters of the metric: together with the tensors they determine the cost of a path.
 #[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
 pub struct Params {
-    /// How the cost comes from the tensor.
+    /// How the cost is derived from the tensor.
     pub cost: Cost,
     /// The exponent α of [`Cost::Sharpened`].
     pub alpha: f64,
@@ -72,7 +72,7 @@ impl Parameters for Params {
                 Choice {
                     key: "sharpened",
                     label: "Sharpened",
-                    help: "The inverse of the tensor raised to the power alpha, volume kept",
+                    help: "The inverse of the tensor raised to the power alpha, with its volume kept",
                     is: |p| p.cost == Cost::Sharpened,
                     choose: |p| p.cost = Cost::Sharpened,
                 },
@@ -111,7 +111,7 @@ impl Parameters for Params {
             kind: Kind::Number(Number {
                 decimals: 1,
                 soft: (1.0, 6.0),
-                // Greater powers only sharpen what `MOST_ANISOTROPY` cuts off anyway.
+                // Higher powers only sharpen what `MAX_ANISOTROPY` limits anyway.
                 hard: Limits::above(0.0, 16.0),
                 ..Number::new(|p| Some(p.alpha), |p, v| p.alpha = v.unwrap_or(p.alpha))
             }),

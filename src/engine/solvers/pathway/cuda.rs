@@ -1,4 +1,4 @@
-//! The excess cost in an image that the window draws.
+//! The excess cost as an image that the window draws.
 
 // Kernel launches.
 #![allow(unsafe_code)]
@@ -12,7 +12,7 @@ use cudarc::driver::{LaunchConfig, PushKernelArg as _};
 
 const WHAT: &str = "writing the cost to the window";
 
-/// As [`Pathway::excess`], texel by texel the same numbers. Waits until they are there.
+/// The same numbers as [`Pathway::excess`], texel by texel. Waits for the result.
 pub fn excess(
     pathway: &Pathway,
     most: f32,
@@ -32,13 +32,13 @@ pub fn excess(
     let fields = [&pathway.fields[0], &pathway.fields[1]];
     let [a, b] = fields.map(|field| field.values_on(device));
     let (a, b) = (a?, b?);
-    let (places, least) = (metric.len() as u32, pathway.least);
+    let (places, least) = (metric.len() as u32, pathway.min_cost);
     let surface = device.surface(image.handle, image.bytes, image.size)?;
     let object = surface.object();
     let file = kernels::PATHWAY;
     let fill = device.kernel(file, "pathway_fill")?;
     let scatter = device.kernel(file, "pathway_scatter")?;
-    // SAFETY: the image has nx·ny·nz texels; beyond them nothing is written.
+    // SAFETY: the image has nx·ny·nz texels; nothing is written beyond them.
     let filled = unsafe {
         device
             .stream()
@@ -51,7 +51,7 @@ pub fn excess(
             .launch(LaunchConfig::for_num_elems(nx * ny * nz))
     };
     device.check(WHAT, filled)?;
-    // SAFETY: all buffers hold `places` elements, and each voxel is one of the grid's.
+    // SAFETY: all buffers hold `places` elements, and each voxel is a voxel of the grid.
     let scattered = unsafe {
         device
             .stream()

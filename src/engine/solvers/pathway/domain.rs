@@ -1,15 +1,15 @@
-//! Where paths may run and between what: from the regions and the FA.
+//! The voxels that paths may use and the ends they join, from the regions and the FA.
 
 use crate::data::{Grid, Mask, Region, Role, Shape, Volume};
 use crate::solvers::Error;
-use crate::solvers::eikonal::Source;
+use crate::solvers::eikonal::CostSource;
 use crate::solvers::metric::Metric;
 use glam::DVec3;
 use rayon::prelude::*;
 use std::sync::Arc;
 
-/// Where paths may run: voxels of an FA of at least `min_fa`, inside one of the masks where there are any,
-/// in no excluded region. Its functions are to be called on the backend's threads.
+/// The voxels that paths may use: those with an FA of at least `min_fa`, inside one of the masks if there are any,
+/// and in no excluded region. Its functions must be called on the backend's threads.
 #[derive(Clone, Copy, Debug)]
 pub struct Domain<'a> {
     pub fa: &'a Volume,
@@ -18,12 +18,12 @@ pub struct Domain<'a> {
 }
 
 impl Domain<'_> {
-    /// Its voxels, on the grid of the FA.
+    /// Voxels of the domain, on the grid of the FA.
     pub fn mask(&self) -> Result<Mask, Error> {
         let grid = &self.fa.grid;
         let walls = self.walls();
         let values = self.fa.frame(0);
-        // Not a number is no direction.
+        // NaN counts as no direction.
         let inside = |v: usize| f64::from(values[v]) >= self.min_fa && walls.open(grid, v);
         let voxels = (0..grid.voxel_count()).into_par_iter();
         let inside: Vec<u8> = voxels.map(|v| u8::from(inside(v))).collect();
@@ -33,8 +33,8 @@ impl Domain<'_> {
         Ok(Mask::new(grid.clone(), inside))
     }
 
-    /// All regions of one role as one source, on a metric of this domain.
-    pub fn source(&self, metric: &Metric, role: Role) -> Result<Arc<Source>, Error> {
+    /// All regions of one role as one source, on the metric of this domain.
+    pub fn source(&self, metric: &Metric, role: Role) -> Result<Arc<CostSource>, Error> {
         let these: Vec<&Region> = self.regions.iter().filter(|r| r.role == role).collect();
         let (Some(first), one) = (these.first(), these.len() == 1) else {
             return Err(Error::Input(format!(
@@ -44,7 +44,7 @@ impl Domain<'_> {
         };
         let mut zero = Vec::new();
         for region in &these {
-            let places = Source::region(metric, region);
+            let places = CostSource::region(metric, region);
             zero.extend(
                 places
                     .map_err(|error| self.why_outside(region, error))?
@@ -53,7 +53,7 @@ impl Domain<'_> {
         }
         let all = format!("{} regions", role.name());
         let name = if one { &first.name } else { &all };
-        Ok(Arc::new(Source::places(metric, name, zero)))
+        Ok(Arc::new(CostSource::places(metric, name, zero)))
     }
 
     fn walls(&self) -> Walls<'_> {
@@ -67,7 +67,7 @@ impl Domain<'_> {
         }
     }
 
-    /// The highest FA of the voxels between the walls that pass a test of their centres.
+    /// The highest FA of the voxels between the walls whose centres satisfy `holds`.
     fn highest(&self, holds: impl Fn(DVec3) -> bool + Sync) -> Option<f32> {
         let grid = &self.fa.grid;
         let values = self.fa.frame(0).par_iter().enumerate();
@@ -101,10 +101,10 @@ impl Domain<'_> {
         }
     }
 
-    /// What else keeps a region out that holds no voxel of the domain.
+    /// The error for a region without a voxel of the domain: that its FA is too low, otherwise `error`.
     fn why_outside(&self, region: &Region, error: Error) -> Error {
         let highest = self.highest(|at| region.shape.contains(at));
-        // A small region is in the voxel that holds its middle.
+        // A small region counts as the voxel that contains its middle.
         let grid = &self.fa.grid;
         let middle = || {
             let middle = grid.index(grid.nearest(region.shape.centre())?);
@@ -121,7 +121,7 @@ impl Domain<'_> {
     }
 }
 
-/// What holds paths, and what keeps them out.
+/// Regions that confine paths, and regions that exclude them.
 struct Walls<'a> {
     within: Vec<&'a Shape>,
     without: Vec<&'a Shape>,

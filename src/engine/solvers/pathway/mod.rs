@@ -1,13 +1,12 @@
 //! Volumetric pathways between two regions, from their cost fields u₁ and u₂ (Jeong et al. 2007).
 //!
-//! u₁ + u₂ is the least cost of a path that joins the regions through a voxel; its least value E* is that
-//! of the minimal path. The ε-pathway is the set {u₁ + u₂ ≤ (1 + ε) E*}: ε is free to change, nothing is
-//! solved again. On a grid the set need not join the regions: it does from ε_h on, the least possible
-//! largest excess over voxels on the way from one to the other (a bottleneck path, found exactly by
-//! joining voxels in ascending order), and ε_h goes to 0 as voxels shrink.
-//!
-//! A path is traced back from a voxel along the characteristics: towards the active simplex of the local
-//! solver that made the field ([`super::eikonal::simplex`]), which points at lower values everywhere.
+//! u₁ + u₂ is the least cost of a path that joins the regions through a voxel; its minimum E* is the cost of the
+//! minimal path. The ε-pathway is the set {u₁ + u₂ ≤ (1 + ε) E*}: changing ε solves nothing again. On a grid the set
+//! need not join the regions: it does from ε_h on, the smallest possible value of the largest excess along a
+//! connection (a bottleneck path, found exactly by joining voxels in ascending order), and ε_h goes to 0 as voxels
+//! shrink.
+//! A path is traced back from a voxel along the characteristics: towards the active simplex of the local solver that
+//! computed the field ([`super::eikonal::simplex`]), which points to lower values everywhere.
 
 mod cuda;
 mod domain;
@@ -18,7 +17,7 @@ mod trace;
 pub use cuda::excess as excess_on_card;
 pub use domain::Domain;
 pub use parameters::{DEFAULT_EPSILON, Params, Width};
-pub use random_pairs::{Ends, LEAST_PAIRS, MOST_PAIRS, RandomPairs, Rates, STRETCH_MM};
+pub use random_pairs::{Ends, MAX_PAIRS, MIN_PAIRS, RandomPairs, Rates, STRETCH_MM};
 pub use trace::{Path, trace};
 
 use super::Error;
@@ -30,24 +29,24 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::sync::Arc;
 
-/// The share of E* by which single precision rounds the sums.
+/// Relative rounding error of the sums in single precision.
 const ROUNDING: f64 = 2e-7;
 
 /// The costs between two regions; cheap to clone.
 #[derive(Clone, Debug)]
 pub struct Pathway {
-    /// From either region.
+    /// The cost fields of the two regions.
     pub fields: [CostField; 2],
     /// u₁ + u₂ by place; infinity where no path joins the regions.
     pub total: Arc<[f32]>,
     /// E*, above 0.
-    pub least: f64,
-    /// Where it is found first, by place.
+    pub min_cost: f64,
+    /// The first place that attains it.
     pub middle: usize,
-    /// The least u₁ in region 2 and u₂ in region 1: E* as either field tells it.
-    pub ends: [f64; 2],
+    /// The least u₁ in region 2 and the least u₂ in region 1: E* as computed from either field.
+    pub cost_at_ends: [f64; 2],
     /// ε_h.
-    pub joined_from: f64,
+    pub joining_epsilon: f64,
 }
 
 impl Pathway {
@@ -89,10 +88,10 @@ impl Pathway {
         let least = f64::from(least);
         Ok(Self {
             total,
-            least,
+            min_cost: least,
             middle,
-            ends,
-            joined_from: (f64::from(limit) / least - 1.0).max(0.0),
+            cost_at_ends: ends,
+            joining_epsilon: (f64::from(limit) / least - 1.0).max(0.0),
             fields: [a, b],
         })
     }
@@ -102,12 +101,12 @@ impl Pathway {
     }
 
     fn within(&self, epsilon: f64) -> impl Fn(usize) -> bool {
-        let limit = (1.0 + epsilon + ROUNDING) * self.least;
+        let limit = (1.0 + epsilon + ROUNDING) * self.min_cost;
         move |place| f64::from(self.total[place]) <= limit
     }
 
-    /// (u₁ + u₂) / E* − 1 as an image, at most `most`, which stands where no path leads as well: smooth
-    /// up to the rim.
+    /// (u₁ + u₂) / E* − 1 as an image, limited to `most`, which is also the value where no path leads: smooth up to
+    /// the rim.
     pub fn excess(&self, most: f32) -> Volume {
         let metric = self.metric();
         let mut out = vec![most; metric.grid.voxel_count()];
@@ -117,9 +116,9 @@ impl Pathway {
         Volume::scalar(metric.grid.clone(), out)
     }
 
-    /// The same by place; with `most` infinite so where no path leads.
+    /// The same by place; infinite where no path leads if `most` is infinite.
     pub fn shares(&self, most: f32) -> Vec<f32> {
-        let share = |total: &f32| f64::from(*total) / self.least - 1.0;
+        let share = |total: &f32| f64::from(*total) / self.min_cost - 1.0;
         let limited = |total| (share(total).max(0.0) as f32).min(most);
         self.total.iter().map(limited).collect()
     }
@@ -130,7 +129,7 @@ impl Pathway {
         self.mask_of((0..self.total.len()).filter(|&p| within(p)))
     }
 
-    /// The part of it that joins the regions; `None` below ε_h.
+    /// The part of the ε-pathway that joins the regions; `None` below ε_h.
     pub fn joined(&self, epsilon: f64) -> Option<Mask> {
         let within = self.within(epsilon);
         let zero = |f: usize| self.fields[f].source.zero.iter().map(|&p| p as usize);
@@ -153,15 +152,15 @@ impl Pathway {
         joins.then(|| self.mask_of(found.into_iter()))
     }
 
-    /// From which ε on a voxel belongs to the part that [`Pathway::joined`] has, for all that do up to
-    /// `most`, ascending: the least over all ways from region 1 of the largest share on the way (Dijkstra
-    /// 1959, with maxima for sums).
+    /// The ε from which on a voxel belongs to the part given by [`Pathway::joined`], for all that do up to `most`,
+    /// ascending: the minimum over all ways from region 1 of the largest share on the way (Dijkstra 1959, with maxima
+    /// instead of sums).
     pub fn joining(&self, most: f32) -> Vec<f32> {
         let share = |place: usize| {
-            let share = (f64::from(self.total[place]) / self.least - 1.0).max(0.0) as f32;
+            let share = (f64::from(self.total[place]) / self.min_cost - 1.0).max(0.0) as f32;
             (share <= most).then_some(share)
         };
-        // Shares are no less than 0: their bits are in their order.
+        // Shares are not negative, so their bits have the same order.
         let mut waiting = BinaryHeap::new();
         let mut known = vec![false; self.total.len()];
         let mut wait =
@@ -177,7 +176,7 @@ impl Pathway {
         let mut levels = Vec::new();
         while let Some(Reverse((level, place))) = waiting.pop() {
             let level = f32::from_bits(level);
-            levels.push(level.max(self.joined_from as f32));
+            levels.push(level.max(self.joining_epsilon as f32));
             for next in self.metric().faces(place as usize) {
                 wait(next, level, &mut waiting);
             }
@@ -200,7 +199,7 @@ impl Pathway {
         image(self.metric(), &self.total)
     }
 
-    /// The best path between the regions through a place of the metric; `None` where none leads.
+    /// The best path between the regions through a place of the metric; `None` if there is none.
     pub fn through_place(&self, place: usize) -> Option<Path> {
         let mut points = trace(&self.fields[0], place)?;
         points.reverse();
@@ -214,18 +213,17 @@ impl Pathway {
     }
 }
 
-/// The least limit below which voxels join the two sets: voxels are joined in ascending order until they
-/// meet (Kruskal 1956). They are put in order a band of values at a time, since the sets mostly meet in the
-/// first.
+/// The smallest limit below which voxels join the two sets: voxels are joined in ascending order until the sets meet
+/// (Kruskal 1956). They are sorted one band of values at a time, because the sets usually meet in the first.
 fn bottleneck(metric: &Metric, total: &[f32], a: &[u32], b: &[u32]) -> f32 {
-    /// Of the range of values; each band is twice as high as the one before.
+    /// Share of the range of values; each band is twice as high as the one before.
     const FIRST_BAND: f32 = 0.02;
     let finite = || total.iter().copied().filter(|t| t.is_finite());
     let least = finite().fold(f32::INFINITY, f32::min);
     let greatest = finite().fold(f32::NEG_INFINITY, f32::max);
     let (mut below, mut height) = (f32::NEG_INFINITY, FIRST_BAND * (greatest - least));
     let bands = std::iter::from_fn(|| {
-        // So too where nothing is finite.
+        // This also covers the case that nothing is finite.
         if below >= greatest {
             return None;
         }
@@ -236,7 +234,7 @@ fn bottleneck(metric: &Metric, total: &[f32], a: &[u32], b: &[u32]) -> f32 {
         (below, height) = (above, 2.0 * height);
         Some(band)
     });
-    // Roots of trees; two more for the sets.
+    // Roots of trees; two more represent the sets.
     let mut parent: Vec<u32> = (0..total.len() as u32 + 2).collect();
     let (first, second) = (total.len() as u32, total.len() as u32 + 1);
     fn root(parent: &mut [u32], mut node: u32) -> u32 {

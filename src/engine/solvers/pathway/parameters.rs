@@ -1,4 +1,4 @@
-//! What a pathway depends on besides tensors and regions, and the values it starts with.
+//! Parameters of a pathway besides tensors and regions, and their defaults.
 
 use crate::data::Role;
 use crate::parameters::{
@@ -9,21 +9,21 @@ use crate::solvers::eikonal::LocalSolver;
 use crate::solvers::metric;
 use serde::{Deserialize, Serialize};
 
-/// Parameters of a pathway. The metric has a table of its own.
+/// Parameters of a pathway. The metric has its own table.
 #[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
 pub struct Params {
     /// The cost of paths.
     pub metric: metric::Params,
-    /// How costs are solved for.
+    /// The local update scheme of the eikonal solver.
     pub local: LocalSolver,
-    /// Paths run where the FA is at least this.
+    /// Smallest FA of voxels that paths may use.
     pub min_fa: f64,
-    /// A value that fell by less than this share of itself is left as it is.
+    /// Smallest relative decrease of a value that is propagated.
     pub tolerance: f32,
 }
 
 impl Params {
-    /// The metric as in Jeong et al. 2007; the local solver that errs least.
+    /// The metric of Jeong et al. 2007; the local solver with the smallest error.
     pub const fn defaults() -> Self {
         Self {
             metric: metric::Params::defaults(),
@@ -38,7 +38,7 @@ impl Params {
         parameters::check(self)
     }
 
-    /// With defaults in place of values that make no sense, whatever a file says.
+    /// With defaults in place of invalid values, whatever a file contains.
     pub fn sanitized(&self) -> Self {
         let tolerance = match (0.0..0.1).contains(&self.tolerance) {
             true => self.tolerance,
@@ -51,8 +51,8 @@ impl Params {
         }
     }
 
-    /// Whether a region of this role has a part in pathways: seeds and targets are their ends, masks
-    /// hold them, exclusions keep them out.
+    /// Whether a region of this role affects pathways: seeds and targets are their ends, masks confine them,
+    /// exclusions keep them out.
     pub fn takes_part(role: Role) -> bool {
         matches!(role, Role::Seed | Role::Target | Role::Mask | Role::Exclude)
     }
@@ -64,7 +64,7 @@ impl Parameters for Params {
             key: "min-fa",
             value_name: "FA",
             label: "Domain FA ≥",
-            help: "Paths run where the FA is at least this, and in masks if there are any",
+            help: "Smallest FA at which paths may run; they also keep inside masks, if any",
             reason: "lower values let paths through grey matter and fluid",
             hint: "",
             default_text: DefaultText::Noted("{}, without --within"),
@@ -78,7 +78,7 @@ impl Parameters for Params {
             key: "local-solver",
             value_name: "LOCAL_SOLVER",
             label: "Local solver",
-            help: "How a voxel's cost is computed from those of its neighbours",
+            help: "Local scheme that computes the cost of a voxel from those of its neighbours",
             reason: "it errs least",
             hint: "",
             default_text: DefaultText::Stated,
@@ -100,7 +100,7 @@ impl Parameters for Params {
                 Choice {
                     key: LocalSolver::Selling.name(),
                     label: "Selling",
-                    help: "Long steps along fibres; thin masks may stop them",
+                    help: "Long steps along fibres; thin masks may block them",
                     is: |p| p.local == LocalSolver::Selling,
                     choose: |p| p.local = LocalSolver::Selling,
                 },
@@ -125,11 +125,10 @@ impl Parameters for Params {
     }
 }
 
-/// Which voxels belong to a pathway once the costs are known: a table of its own, since changing it solves nothing
-/// again.
+/// The voxels of a pathway once the costs are known: a table of its own, because changing it solves nothing again.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Width {
-    /// ε: voxels whose cost is at most (1 + ε) times the least.
+    /// ε: voxels whose cost is at most (1 + ε) times the minimum.
     pub epsilon: f64,
 }
 
@@ -138,7 +137,8 @@ impl Parameters for Width {
         key: "epsilon",
         value_name: "X",
         label: "Pathway width ε",
-        help: "Voxels whose cost exceeds that of the cheapest path by up to this share of it; nothing is solved again",
+        help: "Width of the pathway: its voxels cost at most this fraction more than the cheapest path; a \
+               change needs no new solution",
         reason: "on voxels of 2 mm most pathways join their ends from 10 to 20 % on",
         hint: "",
         default_text: DefaultText::Stated,
@@ -147,7 +147,7 @@ impl Parameters for Width {
             scale: Scale::Logarithmic,
             decimals: 1,
             soft: (0.5, 50.0),
-            // A pathway of the largest width holds every voxel that can be reached.
+            // A pathway of the largest width contains every reachable voxel.
             hard: Limits::between(0.0, 1e8),
             ..Number::new(
                 |p| Some(p.epsilon),
@@ -164,6 +164,6 @@ impl Parameters for Width {
     }
 }
 
-/// On voxels of 2 mm the sets of most pathways join from ε = 10 to 20 %, and up to there lie within
-/// their bundle (tests/solvers/pathway/phantom.rs).
+/// On voxels of 2 mm most pathways join their regions from ε = 10 to 20 % on, and up to there lie within their bundle
+/// (tests/solvers/pathway/phantom.rs).
 pub const DEFAULT_EPSILON: f64 = 0.2;

@@ -1,17 +1,17 @@
-//! The cost per mm of cheapest paths between random places of the same head: a pathway is compared with them,
-//! since a cheapest path exists between almost any two regions.
+//! The cost per mm of minimal paths between random places of the same head. A pathway is compared with them because a
+//! minimal path exists between almost any two regions.
 //!
-//! A source of random place is solved once and joined with several targets: its cost field gives the
-//! cheapest path to each of them. Sources and targets are balls of the volumes of the pathway's own regions
-//! about voxels of white matter. Pairs are at least one stretch apart, so that every path has a weakest one.
+//! A source at a random place is solved once and joined with several targets: its cost field gives the minimal path
+//! to each of them. Sources and targets are balls with the volumes of the pathway's own regions around voxels of
+//! white matter. Pairs are at least one stretch apart, so that every path has a costliest stretch.
 
 use super::trace::{Path, trace};
 use crate::compute::{Backend, Control};
 use crate::data::TensorField;
 use crate::data::random::Stream;
-use crate::data::words::count;
+use crate::data::text::count;
 use crate::solvers::Error;
-use crate::solvers::eikonal::{self, CostField, Prepared, Source, solve};
+use crate::solvers::eikonal::{self, CostField, CostSource, Prepared, solve};
 use crate::solvers::metric::Metric;
 use glam::DVec3;
 use rayon::prelude::*;
@@ -19,18 +19,18 @@ use std::sync::Arc;
 
 /// Length of the stretch whose cost per mm is compared, mm.
 pub const STRETCH_MM: f64 = 10.0;
-/// Random places lie where the FA is at least this: white matter.
+/// Smallest FA at random places: white matter.
 const WHITE_FA: f64 = 0.25;
-/// Targets of one source: more would save time, and make the pairs less independent.
+/// Targets per source: more would save time and make the pairs less independent.
 const TARGETS: usize = 4;
-/// Sources that are solved together.
+/// Sources solved together.
 const TOGETHER: usize = 10;
-/// Sources that are drawn at most, as a multiple of those that suffice where every pair is joined.
-const MOST_SOURCES: usize = 3;
-/// Draws of a target until it lies far enough from its source.
+/// Largest number of sources drawn, as a multiple of the number that suffices if every pair is joined.
+const MAX_SOURCES: usize = 3;
+/// Attempts to draw a target far enough from its source.
 const DRAWS: usize = 40;
-/// Fewer pairs give no share.
-pub const LEAST_PAIRS: usize = 20;
+/// With fewer pairs no percentile is given.
+pub const MIN_PAIRS: usize = 20;
 const RANDOM_SEED: u64 = 1;
 
 /// Costs per mm along a path.
@@ -38,13 +38,13 @@ const RANDOM_SEED: u64 = 1;
 pub struct Rates {
     /// The mean over the whole path.
     pub mean: f64,
-    /// The mean over its weakest stretch between the regions.
+    /// The mean over its costliest stretch between the regions.
     pub weakest: f64,
 }
 
 impl Rates {
-    /// `None` of a path that hardly leaves its regions.
-    pub fn of(path: &Path, metric: &Metric, in_end: impl Fn(DVec3) -> bool) -> Option<Self> {
+    /// `None` for a path that hardly leaves its regions.
+    pub fn from_path(path: &Path, metric: &Metric, in_end: impl Fn(DVec3) -> bool) -> Option<Self> {
         let between = path.between(metric.grid.spacing().max_element(), in_end);
         let stretch = path.weakest(STRETCH_MM, between);
         let last = stretch.end.checked_sub(1).filter(|l| *l > stretch.start)?;
@@ -57,13 +57,13 @@ impl Rates {
     }
 }
 
-/// Two ends of a path: their voxels, and which points lie in them.
+/// The two ends of a path: their voxels, and a test for points inside them.
 pub struct Ends<'a> {
-    pub sources: [Arc<Source>; 2],
+    pub sources: [Arc<CostSource>; 2],
     pub holds: &'a (dyn Fn(DVec3) -> bool + Sync),
 }
 
-/// The paths of random pairs.
+/// Costs of the paths between random pairs.
 #[derive(Clone, Debug)]
 pub struct RandomPairs {
     prepared: Prepared,
@@ -74,7 +74,7 @@ pub struct RandomPairs {
     pub tried: usize,
 }
 
-/// A ball about a voxel.
+/// A ball around a voxel.
 #[derive(Clone, Copy)]
 struct Ball {
     centre: DVec3,
@@ -86,7 +86,7 @@ impl Ball {
         at.distance_squared(self.centre) <= self.radius_mm * self.radius_mm
     }
 
-    /// Places of its voxels; at least one where its centre is that of a voxel of the metric.
+    /// Places of its voxels; at least one if its centre is a voxel of the metric.
     fn places(&self, centres: &[DVec3]) -> Vec<u32> {
         let places = (0..centres.len() as u32).into_par_iter();
         places
@@ -95,18 +95,18 @@ impl Ball {
     }
 }
 
-/// A source and the targets that are joined with it.
+/// A source and the targets joined with it.
 struct Fan {
     source: Ball,
     targets: Vec<Ball>,
 }
 
-/// More pairs than any share needs; each takes about as long as the pathway.
-pub const MOST_PAIRS: usize = 100_000;
+/// More pairs than any percentile needs; each takes about as long as the pathway.
+pub const MAX_PAIRS: usize = 100_000;
 
 impl RandomPairs {
-    /// Solves `pairs` pairs of balls of two volumes (mm³) on a metric of the tensors in `field`, which is
-    /// on the metric's grid. The same arguments give the same pairs.
+    /// Solves `pairs` pairs of balls of two volumes (mm³) on a metric of the tensors in `field`, which is on the
+    /// metric's grid. Equal arguments give equal pairs.
     pub fn solve(
         prepared: &Prepared,
         field: &TensorField,
@@ -116,11 +116,11 @@ impl RandomPairs {
         backend: &Backend,
         control: &Control,
     ) -> Result<Self, Error> {
-        if pairs > MOST_PAIRS {
+        if pairs > MAX_PAIRS {
             return Err(Error::Input(format!(
                 "Asked for {} random pairs, expected at most {}; choose for example 200",
                 count(pairs as u64),
-                count(MOST_PAIRS as u64)
+                count(MAX_PAIRS as u64)
             )));
         }
         let metric = &prepared.metric;
@@ -144,7 +144,7 @@ impl RandomPairs {
         control.begin("Comparing with random pairs", enough as u64);
         let mut rates = Vec::with_capacity(pairs);
         let mut first = 0;
-        while rates.len() < pairs && first < MOST_SOURCES * enough && !white.is_empty() {
+        while rates.len() < pairs && first < MAX_SOURCES * enough && !white.is_empty() {
             let fans: Vec<Fan> = (first..first + TOGETHER)
                 .filter_map(|i| fan(&white, volumes_mm3, i as u64))
                 .collect();
@@ -153,10 +153,10 @@ impl RandomPairs {
             if fans.is_empty() {
                 continue;
             }
-            let sources: Vec<Arc<Source>> = backend.install(|| {
+            let sources: Vec<Arc<CostSource>> = backend.install(|| {
                 let places = fans.iter().map(|f| f.source.places(&centres));
                 places
-                    .map(|zero| Arc::new(Source::places(metric, "random", zero)))
+                    .map(|zero| Arc::new(CostSource::places(metric, "random", zero)))
                     .collect()
             });
             let fields = drawn.fields(&sources, backend, &control.silent())?;
@@ -166,7 +166,7 @@ impl RandomPairs {
                     fan.targets.iter().map(move |target| {
                         let way = cheapest(field, &target.places(centres))?;
                         let in_end = |at| fan.source.holds(at) || target.holds(at);
-                        Rates::of(&way, &field.prepared.metric, in_end)
+                        Rates::from_path(&way, &field.prepared.metric, in_end)
                     })
                 });
                 ways.collect()
@@ -181,8 +181,8 @@ impl RandomPairs {
         Ok(drawn)
     }
 
-    /// Costs per mm between two regions, on the same metric; `None` where no path joins them.
-    pub fn of(
+    /// Costs per mm between two regions on the same metric; `None` if no path joins them.
+    pub fn rates_between(
         &self,
         ends: &Ends,
         backend: &Backend,
@@ -192,19 +192,19 @@ impl RandomPairs {
         let fields = self.fields(std::slice::from_ref(from), backend, control)?;
         let metric = &self.prepared.metric;
         let way = backend.install(|| cheapest(fields.first()?, &to.zero));
-        Ok(way.and_then(|way| Rates::of(&way, metric, ends.holds)))
+        Ok(way.and_then(|way| Rates::from_path(&way, metric, ends.holds)))
     }
 
-    /// Whether fewer are joined than give a share.
+    /// Whether too few pairs are joined for a percentile.
     pub fn too_few(&self) -> bool {
-        self.rates.len() < LEAST_PAIRS
+        self.rates.len() < MIN_PAIRS
     }
 
-    /// The share of the pairs that cost less a mm: on the whole path, on the weakest stretch. `None` of too
-    /// few pairs.
+    /// The share of the pairs that cost less per mm: over the whole path, and over the costliest stretch. `None` for
+    /// too few pairs.
     pub fn shares(&self, of: Rates) -> Option<Rates> {
         let share = |value: fn(&Rates) -> f64| {
-            // Half of the equal values count.
+            // Equal values count half.
             let below = self
                 .rates
                 .iter()
@@ -227,7 +227,7 @@ impl RandomPairs {
 
     fn fields(
         &self,
-        sources: &[Arc<Source>],
+        sources: &[Arc<CostSource>],
         backend: &Backend,
         control: &Control,
     ) -> Result<Vec<CostField>, Error> {
@@ -239,7 +239,7 @@ impl RandomPairs {
     }
 }
 
-/// A source and its targets, which depend on the number of the source alone.
+/// A source and its targets, determined by the number of the source alone.
 fn fan(white: &[DVec3], volumes_mm3: [f64; 2], number: u64) -> Option<Fan> {
     let mut stream = Stream::new(RANDOM_SEED, number);
     let mut ball = |volume_mm3: f64| Ball {
@@ -258,7 +258,7 @@ fn fan(white: &[DVec3], volumes_mm3: [f64; 2], number: u64) -> Option<Fan> {
     (!targets.is_empty()).then_some(Fan { source, targets })
 }
 
-/// The path from the place of least cost to the field's source; `None` where none leads.
+/// The path from the place of least cost to the field's source; `None` if there is none.
 fn cheapest(field: &CostField, places: &[u32]) -> Option<Path> {
     let value = |p: &u32| field.values[*p as usize];
     let least = places.iter().min_by(|a, b| value(a).total_cmp(&value(b)))?;

@@ -1,4 +1,4 @@
-//! Paths along characteristics, and what they cost.
+//! Paths along characteristics, and their costs.
 
 use crate::solvers::eikonal::{CostField, simplex};
 use crate::solvers::metric::{Metric, norm};
@@ -6,12 +6,12 @@ use glam::DVec3;
 use std::collections::HashMap;
 use std::ops::Range;
 
-/// Voxels that a step goes, along its longest axis.
+/// Length of a step in voxels, along its longest axis.
 const STEP: f64 = 0.25;
-/// After this many steps without a lower voxel the path goes on from the middle of its own.
+/// After this many steps without a lower voxel the path continues from the centre of its voxel.
 const PATIENCE: usize = 12;
 
-/// A path in world mm with what it costs up to each point.
+/// A path in world mm, with the cost up to each point.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Path {
     pub points: Vec<DVec3>,
@@ -20,8 +20,8 @@ pub struct Path {
 }
 
 impl Path {
-    /// Each segment costs what the metric of the voxel says that holds its middle; of its ends' voxels
-    /// where that lies outside the mask.
+    /// Each segment is charged by the metric of the voxel that contains its midpoint, or of the voxels of its ends if
+    /// that lies outside the mask.
     pub fn new(metric: &Metric, points: Vec<DVec3>) -> Self {
         let turn = metric.grid.voxel_from_world.matrix3;
         let (mut cost, mut length_mm) = (vec![0.0], vec![0.0]);
@@ -50,17 +50,17 @@ impl Path {
         self.length_mm.last().copied().unwrap_or(0.0)
     }
 
-    /// Cost per mm up to each point but the first, from the one before.
+    /// Cost per mm from each point to the next.
     pub fn cost_per_mm(&self) -> Vec<f64> {
         let ends = self.cost.windows(2).zip(self.length_mm.windows(2));
         let rates = ends.map(|(c, l)| (c[1] - c[0]) / (l[1] - l[0]).max(f64::MIN_POSITIVE));
         rates.collect()
     }
 
-    /// From the first to the last of its points that are farther than `near_mm` from what `in_end` holds;
-    /// empty where it hardly leaves that.
+    /// The range from the first to the last point that is farther than `near_mm` from the ends (`in_end`); empty if
+    /// the path hardly leaves them.
     pub fn between(&self, near_mm: f64, in_end: impl Fn(DVec3) -> bool) -> Range<usize> {
-        // Around the point in the directions of its 26 neighbours.
+        // Offsets from the point in the directions of its 26 neighbours.
         let steps =
             (0..27).map(|i| DVec3::new(f64::from(i % 3), f64::from(i / 3 % 3), f64::from(i / 9)));
         let around: Vec<DVec3> = steps
@@ -75,8 +75,8 @@ impl Path {
         }
     }
 
-    /// The stretch of this length with the highest cost per mm within some points, as a range of points;
-    /// all of these if they are shorter.
+    /// The stretch of this length with the highest cost per mm within a range of points, as a range of points; the
+    /// whole range if it is shorter.
     pub fn weakest(&self, stretch_mm: f64, within: Range<usize>) -> Range<usize> {
         let n = within.end.min(self.points.len());
         let mut best = (f64::NEG_INFINITY, within.start.min(n)..n);
@@ -98,7 +98,7 @@ impl Path {
     }
 }
 
-/// World points from the middle of a voxel to the region of a cost field; `None` where none leads.
+/// World points from the centre of a voxel to the region of a cost field; `None` if no path leads there.
 pub fn trace(field: &CostField, place: usize) -> Option<Vec<DVec3>> {
     field.values.get(place).filter(|v| v.is_finite())?;
     let metric = &field.prepared.metric;
@@ -127,7 +127,7 @@ pub fn trace(field: &CostField, place: usize) -> Option<Vec<DVec3>> {
         let next = walk.step(at, here).filter(|_| waited < PATIENCE);
         (at, here) = match next {
             Some(next) => next,
-            // Down from voxel to voxel until the path is lower than ever.
+            // Descends from voxel to voxel until the path is lower than before.
             None => {
                 loop {
                     here = walk.down(here)?;
@@ -150,12 +150,12 @@ pub fn trace(field: &CostField, place: usize) -> Option<Vec<DVec3>> {
 struct Walk<'a> {
     field: &'a CostField,
     metric: &'a Metric,
-    /// Directions towards the source at the places met so far, longest component 1.
+    /// Directions towards the source at the places visited so far, longest component 1.
     directions: HashMap<usize, Option<DVec3>>,
 }
 
 impl Walk<'_> {
-    /// The voxel of the region where the path ends, if this one's value was known from the start.
+    /// The voxel of the region where the path ends, if the value of this place was known from the start.
     fn source_of(&self, place: usize) -> Option<usize> {
         let seed = self.field.source.seed(place)?;
         (seed.value <= self.field.values[place]).then_some(seed.from as usize)
@@ -179,7 +179,7 @@ impl Walk<'_> {
         way
     }
 
-    /// A step along the directions of the voxels around; `None` where it would leave the mask.
+    /// A step along the directions at the surrounding voxels; `None` if it would leave the mask.
     fn step(&mut self, at: DVec3, here: usize) -> Option<(DVec3, usize)> {
         let low = at.floor();
         let part = at - low;

@@ -1,4 +1,4 @@
-//! Growing and shrinking by a distance.
+//! Grows and shrinks regions by a distance.
 
 use super::{Error, Part, TIE, ball, has_right_angles};
 use crate::compute::{Control, memory};
@@ -18,7 +18,7 @@ pub fn dilate(mask: &Mask, mm: f64, control: &Control) -> Result<Mask, Error> {
 /// Voxels inside whose centres are farther than `mm` from every centre outside.
 pub fn erode(mask: &Mask, mm: f64, control: &Control) -> Result<Mask, Error> {
     let mask = &mask.whole();
-    // The outside that matters is about the region, farther where axes lean.
+    // Only the outside near the region matters; its margin is larger on sheared grids.
     let margin = match has_right_angles(&mask.grid) {
         true => DVec3::ONE,
         false => mask.grid.voxels_per_mm() * mm,
@@ -32,7 +32,7 @@ pub fn erode(mask: &Mask, mm: f64, control: &Control) -> Result<Mask, Error> {
     Ok(part.mask(&mask.grid, &left, |left| *left))
 }
 
-/// Of each voxel of a part, whether one that is inside (or outside: `of`) lies within `mm`.
+/// For each voxel of a part, whether an inside voxel (or an outside one: `of`) lies within `mm`.
 fn near(
     mask: &Mask,
     part: &Part,
@@ -71,8 +71,7 @@ fn near(
     Ok(near)
 }
 
-/// Squared distances after one more axis: of each line the lower envelope of the parabolas that stand
-/// on its voxels.
+/// Squared distances after one more axis: for each line, the lower envelope of the parabolas at its voxels.
 fn along(
     squared: &mut [f64],
     shape: [usize; 3],
@@ -82,7 +81,7 @@ fn along(
 ) -> Result<(), Error> {
     let stride: usize = shape[..axis].iter().product();
     let length = shape[axis];
-    // Slabs that hold whole lines.
+    // Slabs that contain whole lines.
     let slabs = squared.par_chunks_mut(stride * length);
     let work = |slab: &mut [f64], envelope: &mut Envelope| -> Result<(), Error> {
         control.check()?;
@@ -104,12 +103,12 @@ fn along(
     slabs.try_for_each_init(Envelope::default, |envelope, slab| work(slab, envelope))
 }
 
-/// The lower envelope of parabolas f(q) + (x − q)² over the positions q of a line.
+/// The lower envelope of parabolas f(q) + (x − q)² over the positions q on a line.
 #[derive(Default)]
 struct Envelope {
-    /// Position of a parabola in mm, its height, and from where on it is the lowest.
+    /// Position of a parabola in mm, its height, and the position from which on it is the lowest.
     pieces: Vec<(f64, f64, f64)>,
-    /// The piece that was the lowest last.
+    /// Index of the piece used last.
     now: usize,
 }
 
@@ -121,7 +120,7 @@ impl Envelope {
             let at = i as f64 * spacing;
             let mut from = f64::NEG_INFINITY;
             while let Some(&(q, h, begins)) = self.pieces.last() {
-                // Where the two parabolas meet.
+                // Intersection of the two parabolas.
                 from = ((height + at * at) - (h + q * q)) / (2.0 * (at - q));
                 if from > begins {
                     break;
@@ -133,7 +132,7 @@ impl Envelope {
         }
     }
 
-    /// Asked from left to right.
+    /// Must be called with ascending positions.
     fn at(&mut self, i: usize, spacing: f64) -> f64 {
         let x = i as f64 * spacing;
         while self.pieces.get(self.now + 1).is_some_and(|p| p.2 <= x) {

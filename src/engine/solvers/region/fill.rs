@@ -9,14 +9,14 @@ use std::collections::VecDeque;
 
 pub struct Filled {
     pub mask: Mask,
-    /// It would have gone on.
+    /// Whether the limit stopped the fill.
     pub limited: bool,
     /// Value of the first voxel.
     pub value: f32,
 }
 
-/// The voxels connected through faces to the one that holds a world point, whose values differ from
-/// its by at most `tolerance`; at most this many millilitres, the nearest in steps.
+/// The voxels connected through faces to the one that contains a world point, with values that differ from its value
+/// by at most `tolerance`; at most this many millilitres, voxels fewer steps away first.
 pub fn fill(
     volume: &Volume,
     frame: usize,
@@ -35,7 +35,7 @@ pub fn fill(
     };
     let limits = Fill {
         tolerance: widened(tolerance),
-        // Without a limit it is infinite.
+        // Without a limit `most_ml` is infinite.
         most_ml: most_ml.min(f64::MAX),
     };
     limits.check()?;

@@ -1,24 +1,23 @@
-//! Regions out of images and out of each other.
+//! Creates regions from images and from other regions.
 //!
-//! *Threshold and label.* Voxels by their values; NaN belongs to nothing.
+//! *Threshold and label.* Voxels selected by their values; NaN belongs to no region.
 //!
-//! *Flood fill.* Voxels that are connected to a first one through faces and differ from it by at most
-//! a tolerance. The nearest in steps come first, so that what a limit leaves is a ball about the
-//! first and not one arm of it.
+//! *Flood fill.* Voxels connected to a first one through faces whose values differ from its value by at most a
+//! tolerance. Voxels fewer steps away come first, so that a limit leaves a ball around the first voxel, not a single
+//! branch.
 //!
-//! *Grow and shrink.* A voxel belongs to a region grown by r if its centre is within r of a centre
-//! inside: dilation by a ball of world millimetres, whatever the grid. Shrinking is the same for the
-//! outside; what lies beyond the grid is no outside, so that a region at its edge is not eaten from
-//! there. On grids with right angles distances come from an exact transform (Felzenszwalb and
-//! Huttenlocher 2012, "Distance transforms of sampled functions", eq. 5) in time linear in the voxels,
-//! on sheared ones from balls about every voxel.
+//! *Grow and shrink.* A voxel belongs to a region grown by r if its centre is within r of a centre inside: dilation
+//! by a ball in world millimetres, whatever the grid. Shrinking is the same for the outside; the space beyond the
+//! grid does not count as outside, so that a region at the grid's edge does not shrink from there. On orthogonal
+//! grids, distances come from an exact transform (Felzenszwalb and Huttenlocher 2012, "Distance transforms of sampled
+//! functions", eq. 5) in time linear in the voxels, on sheared ones from balls around every voxel.
 //!
-//! *Smooth.* The share of a Gaussian of world millimetres that is inside, cut at one half; at the
-//! grid's edge of the share that lies in the grid. Plane borders stay where they are, details finer
-//! than its width vanish.
+//! *Smooth.* The fraction of a Gaussian in world millimetres that is inside, thresholded at one half; at the grid's
+//! edge, relative to the part of the Gaussian inside the grid. Plane borders stay in place, details finer than its
+//! width vanish.
 //!
-//! *Union, intersection, difference.* On the voxels of the first; of the other what holds a voxel's
-//! centre counts.
+//! *Union, intersection, difference.* Computed on the voxels of the first region; the other one is tested at their
+//! centres.
 
 mod distance;
 mod fill;
@@ -43,11 +42,11 @@ pub const WIDTH_OF_SIGMA: f64 = 2.354_820_045_030_949;
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub enum Combine {
-    /// In either.
+    /// In either region.
     Union,
-    /// In both.
+    /// In both regions.
     Intersection,
-    /// In the first, but not in the other.
+    /// In the first region but not in the other.
     Difference,
 }
 
@@ -55,7 +54,7 @@ impl Combine {
     pub const ALL: [Self; 3] = [Self::Union, Self::Intersection, Self::Difference];
 }
 
-/// Grown or shrunk, then smoothed. Needs the backend's threads installed.
+/// Grows or shrinks, then smooths. Needs the backend's threads installed.
 pub fn change(mask: &Mask, change: &Change, control: &Control) -> Result<Mask, Error> {
     change.check()?;
     let Change { grow_mm, smooth_mm } = *change;
@@ -70,14 +69,14 @@ pub fn change(mask: &Mask, change: &Change, control: &Control) -> Result<Mask, E
     Ok(grown)
 }
 
-/// On the voxels of `a` where it is a mask, else on those of `grid`.
+/// On the voxels of `a` if it is a mask, otherwise on those of `grid`.
 pub fn combine(how: Combine, a: &Shape, b: &Shape, grid: &Arc<Grid>) -> Mask {
     let mut mask = match a {
         Shape::Mask(mask) => mask.whole(),
         _ => a.mask_on(grid),
     };
     let grid = mask.grid.clone();
-    // Grids that are the same but for rounding are the same voxels.
+    // Grids that are equal up to rounding have the same voxels.
     let same = match b {
         Shape::Mask(other) => Some(other.whole()).filter(|o| o.grid.matches(&grid)),
         _ => None,
@@ -91,7 +90,7 @@ pub fn combine(how: Combine, a: &Shape, b: &Shape, grid: &Arc<Grid>) -> Mask {
         Some(other) => other.block_inside(),
         None => bounded(&grid, b),
     };
-    let (block, value, wanted) = match how {
+    let (block, value, take_inside) = match how {
         Combine::Union => (of_b, true, true),
         Combine::Difference => (of_b, false, true),
         Combine::Intersection => (mask.block_inside().or(Some(whole)), false, false),
@@ -99,14 +98,14 @@ pub fn combine(how: Combine, a: &Shape, b: &Shape, grid: &Arc<Grid>) -> Mask {
     if let Some((low, high)) = block {
         mask.edit((low, high), value, |y, z, set| {
             (low[0]..=high[0])
-                .filter(|&x| inside([x, y, z]) == wanted)
+                .filter(|&x| inside([x, y, z]) == take_inside)
                 .for_each(set);
         });
     }
     mask
 }
 
-/// The voxels of a grid whose centres a shape holds; of a mask on that grid they are its own.
+/// The voxels of a grid whose centres a shape contains; for a mask on that grid, its own voxels.
 pub fn voxels(shape: &Shape, grid: &Grid) -> Vec<[usize; 3]> {
     if let Shape::Mask(mask) = shape
         && mask.frame().matches(grid)
@@ -122,7 +121,7 @@ pub fn voxels(shape: &Shape, grid: &Grid) -> Vec<[usize; 3]> {
         .collect()
 }
 
-/// The voxels that may hold a shape.
+/// The block of voxels that may contain a shape.
 fn bounded(grid: &Grid, shape: &Shape) -> Option<Block> {
     let (low, high) = match shape {
         Shape::Mask(mask) => mask.bounds_inside()?,
@@ -135,14 +134,14 @@ fn bounded(grid: &Grid, shape: &Shape) -> Option<Block> {
     grid.block_around(centre - reach, centre + reach)
 }
 
-/// A block of a grid with values of its own.
+/// A block of a grid with its own values.
 struct Part {
     low: [usize; 3],
     shape: [usize; 3],
 }
 
 impl Part {
-    /// The voxels inside and this many more around them, in voxels along each axis.
+    /// The block of the voxels inside, enlarged by this many voxels along each axis.
     fn around(mask: &Mask, margin: DVec3) -> Option<Self> {
         let (low, high) = mask.block_inside()?;
         let margin = margin.to_array().map(|m| m.ceil() as usize + 1);
@@ -158,7 +157,7 @@ impl Part {
         self.shape.iter().product()
     }
 
-    /// The mask's voxels in it.
+    /// The values of the mask's voxels in the block.
     fn inside<T>(&self, mask: &Mask, value: impl Fn(bool) -> T) -> Vec<T> {
         let mut values = Vec::with_capacity(self.count());
         for z in 0..self.shape[2] {
@@ -172,7 +171,7 @@ impl Part {
         values
     }
 
-    /// A mask on the grid that is inside where `inside` says so of the values of this part.
+    /// The mask on the grid of the voxels of this part whose values satisfy `inside`.
     fn mask<T>(&self, grid: &Arc<Grid>, values: &[T], inside: impl Fn(&T) -> bool) -> Mask {
         let mut all = vec![0; grid.voxel_count()];
         for (i, row) in values.chunks_exact(self.shape[0]).enumerate() {
@@ -186,7 +185,7 @@ impl Part {
     }
 }
 
-/// Whether the grid's axes make right angles, to rounding of affines in single precision.
+/// Whether the grid's axes are orthogonal, up to rounding of affines in single precision.
 fn has_right_angles(grid: &Grid) -> bool {
     let m = grid.world_from_voxel.matrix3;
     let leans = |a: usize, b: usize| {
@@ -215,6 +214,6 @@ fn ball(grid: &Grid, mm: f64) -> Vec<([i64; 3], f64)> {
     offsets
 }
 
-/// Distances that differ by less than this share are equal: voxels at just the distance asked for are
-/// within, however their coordinates round.
+/// Distances that differ by less than this share count as equal: voxels at exactly the requested distance are
+/// included, however their coordinates round.
 const TIE: f64 = 1e-9;

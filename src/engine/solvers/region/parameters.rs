@@ -1,11 +1,11 @@
-//! Parameters of changing a region's border, and of flood fills.
+//! Parameters of a region's border, and of flood fills.
 
 use crate::parameters::{
     self, DefaultText, Kind, Limits, Number, Param, ParamError, Parameters, Scale, Unit,
 };
 use serde::{Deserialize, Serialize};
 
-/// How the border of a region is moved.
+/// Changes of a region's border.
 #[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
 pub struct Change {
     /// Outwards, mm; negative: inwards.
@@ -29,14 +29,14 @@ impl Change {
     }
 }
 
-/// Farther than any head.
+/// Larger than any head.
 const FAR_MM: f64 = 500.0;
 
 impl Parameters for Change {
     const TABLE: &'static [Param<Self>] = &[
         Param {
             value_name: "MM",
-            help: "Moves the border outwards by so much, or inwards below 0, mm",
+            help: "Move the border outwards by this distance, mm; inwards if negative",
             hint: "Moves the border outwards by this distance, or inwards if negative",
             default_text: DefaultText::Omitted,
             ..Param::new(
@@ -56,7 +56,7 @@ impl Parameters for Change {
         },
         Param {
             value_name: "MM",
-            help: "Rounds away what is finer than about this, mm",
+            help: "Smooth away details finer than about this, mm",
             hint: "Full width at half maximum of the Gaussian: details finer than this are rounded away, and widths \
                    below about two voxels change next to nothing",
             default_text: DefaultText::Omitted,
@@ -82,23 +82,23 @@ impl Parameters for Change {
     }
 }
 
-/// How far a flood fill goes.
+/// Limits of a flood fill.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Fill {
-    /// How far values may be from the first voxel's, in the image's unit.
+    /// Largest difference from the first voxel's value, in the image's unit.
     pub tolerance: f64,
-    /// It ends at this volume, ml.
+    /// Largest volume, ml.
     pub most_ml: f64,
 }
 
-/// The tolerance as a share of the width of the image's window.
+/// Default tolerance as a share of the width of the image's window.
 pub const DEFAULT_TOLERANCE: f32 = 0.15;
 
-/// More than most structures, and little enough to show where a fill runs out.
+/// Larger than most structures, and small enough to show where a fill leaks.
 pub const DEFAULT_MOST_ML: f64 = 50.0;
 
 impl Fill {
-    /// For an image whose window is so wide.
+    /// Defaults for an image with this window width.
     pub fn defaults_for(width: f64) -> Self {
         Self {
             tolerance: f64::from(DEFAULT_TOLERANCE) * width,
@@ -116,7 +116,7 @@ impl Parameters for Fill {
     const TABLE: &'static [Param<Self>] = &[
         Param {
             value_name: "V",
-            help: "How far their values may be from its",
+            help: "Largest difference of their values from its value",
             hint: "Values that differ by more from the clicked one stay out",
             reason: "a share of the width of the image's window",
             default_text: DefaultText::Listed,
@@ -136,8 +136,8 @@ impl Parameters for Fill {
         Param {
             value_name: "ML",
             // The number is that of `DEFAULT_MOST_ML`; a test compares them.
-            help: "A fill ends at this volume, ml (default: 50)",
-            hint: "A fill that runs out into its surroundings ends here",
+            help: "End a fill at this volume, ml (default: 50)",
+            hint: "A fill that leaks into its surroundings ends here",
             reason: "more than most structures",
             default_text: DefaultText::Omitted,
             ..Param::new(
@@ -158,7 +158,7 @@ impl Parameters for Fill {
         },
     ];
 
-    /// For an image whose window is 1 wide.
+    /// Defaults for an image with a window width of 1.
     fn defaults() -> Self {
         Self::defaults_for(1.0)
     }

@@ -1,11 +1,11 @@
-//! Smoothing a region by a Gaussian.
+//! Smooths a region with a Gaussian.
 
 use super::{Error, Part, ball, has_right_angles};
 use crate::compute::Control;
 use crate::data::Mask;
 use rayon::prelude::*;
 
-/// The Gaussian ends here, standard deviations: beyond is less than a thousandth of it.
+/// The Gaussian is cut off here, standard deviations: less than a thousandth of it lies beyond.
 const REACH: f64 = 3.5;
 
 pub fn smooth(mask: &Mask, sigma_mm: f64, control: &Control) -> Result<Mask, Error> {
@@ -32,8 +32,7 @@ pub fn smooth(mask: &Mask, sigma_mm: f64, control: &Control) -> Result<Mask, Err
     Ok(part.mask(&mask.grid, &share, |share| *share > 0.5))
 }
 
-/// How many voxels of the grid lie before and behind a part along an axis: all of them outside the
-/// region.
+/// The number of voxels of the grid before and behind a part along an axis, all of which are outside the region.
 struct Edges {
     before: usize,
     after: usize,
@@ -52,7 +51,7 @@ fn blur(
         .map(|i| (-0.5 * (i as f64 / sigma).powi(2)).exp() as f32)
         .collect();
     let (stride, length) = (shape[..axis].iter().product::<usize>(), shape[axis]);
-    // The share of the Gaussian that lies in the grid.
+    // The part of the Gaussian inside the grid.
     let weight = |i: usize| -> f32 {
         let before = radius.min(i + edges.before);
         let after = radius.min(length - 1 - i + edges.after);
@@ -80,7 +79,7 @@ fn blur(
     slabs.try_for_each_init(Vec::new, |line, slab| work(slab, line))
 }
 
-/// Where axes lean the Gaussian does not come apart into three: summed over the ball as it is.
+/// On sheared grids the Gaussian does not separate into three: it is summed over the whole ball.
 fn leaning(mask: &Mask, part: &Part, sigma_mm: f64, control: &Control) -> Result<Vec<f32>, Error> {
     let grid = &mask.grid;
     let terms: Vec<([i64; 3], f32)> = ball(grid, REACH * sigma_mm)

@@ -1,4 +1,4 @@
-//! Regions by the values of an image.
+//! Regions from the values of an image.
 
 use super::Error;
 use crate::compute::Control;
@@ -8,10 +8,10 @@ use crate::data::{Mask, Volume};
 use rayon::prelude::*;
 use std::collections::BTreeMap;
 
-/// More different numbers are measured values, not names of structures.
-const MOST_NUMBERS: usize = 20_000;
+/// With more distinct numbers, an image holds measured values, not labels.
+const MAX_NUMBERS: usize = 20_000;
 
-/// Voxels from `low` to `high`, both included. Needs the backend's threads installed.
+/// Voxels with values from `low` to `high`, inclusive. Needs the backend's threads installed.
 pub fn threshold(
     volume: &Volume,
     frame: usize,
@@ -28,17 +28,17 @@ pub fn threshold(
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct LabelCount {
     pub number: i64,
-    /// Voxels that have it.
+    /// Number of voxels with this label.
     pub count: usize,
-    /// Where they lie.
+    /// The block that contains them.
     pub block: Block,
 }
 
-/// The numbers of a label map but 0, ascending.
+/// The nonzero numbers of a label map, ascending.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Numbers(pub Vec<LabelCount>);
 
-/// Refuses an image of measured values.
+/// The numbers of a label map; returns an error for measured values.
 pub fn numbers(volume: &Volume, frame: usize, control: &Control) -> Result<Numbers, Error> {
     let refused = |what: String| {
         Error::Input(format!(
@@ -71,7 +71,7 @@ pub fn numbers(volume: &Volume, frame: usize, control: &Control) -> Result<Numbe
             if value.fract() != 0.0 || !value.is_finite() {
                 return Err(refused(format!("the value {value}")));
             }
-            // From 2²⁴ on several labels may have become one.
+            // From 2²⁴ on, several labels may have been rounded to one.
             if value.abs() > LARGEST_WHOLE {
                 return Err(Error::Input(format!(
                     "The image has a label near {:.0}, expected labels up to {LARGEST_WHOLE}; number its structures \
@@ -91,16 +91,14 @@ pub fn numbers(volume: &Volume, frame: usize, control: &Control) -> Result<Numbe
             *low = [low[0].min(first), low[1].min(y), low[2].min(z)];
             *high = [high[0].max(last), high[1].max(y), high[2].max(z)];
         }
-        if found.len() > MOST_NUMBERS {
-            return Err(refused(format!(
-                "more than {MOST_NUMBERS} different values"
-            )));
+        if found.len() > MAX_NUMBERS {
+            return Err(refused(format!("more than {MAX_NUMBERS} different values")));
         }
     }
     Ok(Numbers(found.into_values().collect()))
 }
 
-/// The voxels of one number, cut to them.
+/// The voxels with one number, in a mask cut to their block.
 pub fn label(volume: &Volume, frame: usize, label: &LabelCount) -> Mask {
     let values = volume.frame(frame);
     let number = label.number as f32;

@@ -1,15 +1,15 @@
-//! Brain mask: median filter and Otsu threshold (Otsu 1979, IEEE Trans SMC 9:62), as introduced
-//! for diffusion scans by DIPY's median_otsu, on the mean b = 0 image and the mean diffusion-weighted
-//! image together, after the coil's shading is taken out.
+//! Brain mask: median filter and Otsu threshold (Otsu 1979, IEEE Trans SMC 9:62), as introduced for diffusion scans
+//! by DIPY's median_otsu, applied to the mean b = 0 image and the mean diffusion-weighted image together, after
+//! removal of the coil's shading.
 //!
-//! One image alone misleads: fluid and eyes outshine the brain at b = 0, fluid is dark in the
-//! weighted volumes, and tissue with a short T2 is dark in both. Each image is divided by the
-//! brain's brightness and cut off at it, so that nothing bright moves the threshold; their mean
-//! keeps brain near 1, fluid near 0.5, and skin, skull and air far below. Otsu's threshold finds the
-//! core of the brain, from which shading and brightness come.
+//! A single image misleads: fluid and eyes are brighter than the brain at b = 0, fluid is dark in the weighted
+//! volumes, and tissue with a short T2 is dark in both. Each image is divided by the brain's brightness and clipped
+//! there, so that nothing bright moves the threshold; in their mean, brain is near 1, fluid near 0.5, and skin, skull
+//! and air are far lower. Otsu's threshold finds the core of the brain, from which shading and brightness are
+//! estimated.
 //!
-//! The mask is the largest piece that survives an opening, with the holes it encloses. Its agreement
-//! with the mask at a higher threshold measures how reliable it is.
+//! The mask is the largest component that survives an opening, with the holes it encloses. Its agreement with the
+//! mask at a higher threshold measures how reliable it is.
 
 mod median;
 mod shading;
@@ -27,32 +27,31 @@ use rayon::prelude::*;
 use shading::Shading;
 use std::sync::Arc;
 
-/// Reach of the median window, mm: closes sulci and drops the thin shell of skin and fat.
+/// Radius of the median window, mm: closes sulci and removes the thin shell of skin and fat.
 const RADIUS_MM: f64 = 4.0;
 const PASSES: usize = 2;
-/// Share of the brain's brightness from which a voxel belongs to it, below that of fluid, and the
-/// higher one at which the mask is compared with itself.
+/// The threshold as a share of the brain's brightness, below that of fluid, and the higher threshold at which the
+/// mask is compared with itself.
 const THRESHOLD: f64 = 0.32;
 const HIGHER: f64 = 0.5;
-/// The opening parts brain from scalp, eyes and muscle: this reach for a head, less for what is
-/// smaller, as a share of the edge of a cube of the same volume.
+/// The opening separates brain from scalp, eyes and muscle: this radius for a head; for smaller objects, a share of
+/// the edge of a cube of the same volume.
 const OPENING_MM: f64 = 6.0;
 const OPENING_SHARE: f64 = 0.05;
-/// How much farther what was opened may grow back.
+/// The opened set may grow back by this multiple of the opening.
 const OPENING_BACK: f64 = 1.3;
-/// Passes that fill enclosed voxels; the second starts from what the first added.
+/// Passes that fill enclosed voxels; the second includes those that the first added.
 const ENCLOSING: usize = 2;
-/// The opening and the shading are found on voxels of at least this size, where that leaves enough
-/// of them.
+/// Smallest voxel size on which the opening and the shading are computed, if that leaves enough voxels.
 const COARSE_MM: f64 = 4.0;
 const COARSE_VOXELS: usize = 24;
-/// Voxels at most that the shading is fitted to; it is smooth.
+/// Largest number of voxels to which the shading is fitted; it is smooth.
 const SAMPLES: usize = 8192;
-/// At most this many weighted volumes, evenly spread, make their mean: enough for a mask.
+/// Largest number of weighted volumes, evenly spaced, that are averaged: enough for a mask.
 const WEIGHTED: usize = 32;
 /// Alternations between finding the core and fitting the shading.
 const ROUNDS: usize = 2;
-/// This share of the voxels is taken for air, whose mean is that of the noise alone: it is subtracted.
+/// This share of the voxels is assumed to be air, whose mean is that of noise alone and is subtracted.
 const AIR: f64 = 0.2;
 
 /// A brain mask found from a scan, and how reliable it is.
@@ -62,27 +61,27 @@ pub struct BrainMask {
     pub found: MaskReport,
 }
 
-/// How reliable a mask found from a scan is.
+/// The reliability of a mask found from a scan.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct MaskReport {
     pub volume_ml: f64,
-    /// Holes that were filled: voxels below the threshold within the brain, connected by faces.
+    /// Number of filled holes: face-connected groups of voxels below the threshold within the brain.
     pub holes: usize,
     pub holes_ml: f64,
     pub largest_hole_ml: f64,
-    /// Dice of the mask with the one found at the higher threshold.
+    /// Dice coefficient of the mask and the one found at the higher threshold.
     pub agreement: f64,
 }
 
 impl MaskReport {
-    /// Correct masks agree by 0.96 to 0.99. A mask that extends into the face, or lacks part of the
+    /// Correct masks have an agreement of 0.96 to 0.99. A mask that extends into the face, or lacks part of the
     /// brain, changes with the threshold.
-    pub const LEAST_AGREEMENT: f64 = 0.93;
-    /// The fluid of the ventricles is 1 to 3 % of a brain; dark nuclei are as much again.
+    pub const MIN_AGREEMENT: f64 = 0.93;
+    /// The fluid of the ventricles is 1 to 3 % of a brain; dark nuclei are about as much.
     pub const LARGEST_HOLE: f64 = 0.05;
 
     pub fn changes_with_threshold(&self) -> bool {
-        self.agreement < Self::LEAST_AGREEMENT
+        self.agreement < Self::MIN_AGREEMENT
     }
 
     pub fn has_large_hole(&self) -> bool {
@@ -168,14 +167,14 @@ fn no_contrast() -> Error {
     )
 }
 
-/// Reach of the median window in voxels.
+/// Radius of the median window in voxels.
 fn radius(grid: &Grid) -> [usize; 3] {
     let radius = (grid.spacing().recip() * RADIUS_MM).round();
     radius.to_array().map(|r| r.clamp(1.0, 4.0) as usize)
 }
 
-/// Mean of the frames without the mean that noise alone has: M² is larger by its square. Negative
-/// and non-finite samples count as no signal.
+/// Mean of the frames with the mean of noise alone removed: M² exceeds the squared signal by its square. Negative and
+/// non-finite samples count as no signal.
 fn mean(dwi: &Volume, frames: &[usize], control: &Control) -> Result<Vec<f32>, Error> {
     const PIECE: usize = 16_384;
     let n = dwi.grid.voxel_count();
@@ -199,7 +198,7 @@ fn mean(dwi: &Volume, frames: &[usize], control: &Control) -> Result<Vec<f32>, E
             Ok::<(), Error>(())
         })?;
     let zeros = mean.iter().filter(|v| **v == 0.0).count();
-    // Percentiles are of what is not 0; scans whose air was set to 0 have no noise in it.
+    // Percentiles exclude zeros: scans whose air was set to 0 have no noise there.
     let share = (AIR * n as f64 - zeros as f64) / (n - zeros).max(1) as f64;
     if share > 0.0 {
         let volume = Volume::scalar(dwi.grid.clone(), mean.as_slice());
@@ -212,9 +211,9 @@ fn mean(dwi: &Volume, frames: &[usize], control: &Control) -> Result<Vec<f32>, E
     Ok(mean)
 }
 
-/// The mean of air, from a value that this share of it does not reach: the mean of all values that are little above
-/// that one. In the mean of several volumes the noise of air is narrow and all of it is among them; in a single
-/// volume it is wide, and the value itself is the better guess.
+/// The mean of air, from the value below which the assumed share of air lies: the mean of all values up to slightly
+/// above it. In the mean of several volumes the noise of air is narrow and all of it is included; in a single volume
+/// it is wide, and the value itself is the better estimate.
 fn above(mean: &[f32], low: f32) -> f32 {
     const LITTLE: f32 = 1.5;
     let air = mean.iter().filter(|v| **v > 0.0 && **v < LITTLE * low);
@@ -225,7 +224,7 @@ fn above(mean: &[f32], low: f32) -> f32 {
 /// A grid of blocks of the scan's voxels.
 struct Coarse {
     grid: Arc<Grid>,
-    /// Voxels of the scan a block has along each axis; the last may have fewer.
+    /// Voxels of the scan per block along each axis; the last block may have fewer.
     factor: [usize; 3],
 }
 
@@ -238,7 +237,7 @@ impl Coarse {
         });
         let shape = [0, 1, 2].map(|axis| fine.shape[axis].div_ceil(factor[axis]));
         let spacing = fine.spacing() * DVec3::from_array(factor.map(|f| f as f64));
-        // Only distances matter, so that axes that lean are taken for right-angled.
+        // Only distances matter, so sheared axes are treated as orthogonal.
         let grid = Grid::axis_aligned(shape, spacing, DVec3::ZERO).map(Arc::new);
         match grid {
             Some(grid) => Self { grid, factor },
@@ -249,7 +248,7 @@ impl Coarse {
         }
     }
 
-    /// Every voxel of the scan with its block.
+    /// Visits every voxel of the scan with its block.
     fn each(&self, fine: &Grid, mut visit: impl FnMut(usize, usize)) {
         let [fx, fy, fz] = self.factor;
         let mut i = 0;
@@ -281,7 +280,7 @@ impl Coarse {
     }
 }
 
-/// Brightness of brain in each image, and how it changes from place to place.
+/// Brightness of brain in each image, and its spatial variation.
 struct Brightness {
     shading: Shading,
     brain: Vec<f64>,
@@ -299,7 +298,7 @@ impl Brightness {
             .iter()
             .map(|image| coarse.means(fine, |i| image[i]))
             .collect();
-        // Fluid is bright in one image and dark in the other: their product shows it least.
+        // Fluid is bright in one image and dark in the other: their product suppresses it.
         let power = 1.0 / images.len() as f32;
         let joint: Vec<f32> = (0..grid.voxel_count())
             .map(|i| {
@@ -350,7 +349,7 @@ impl Brightness {
         }
     }
 
-    /// Mean over the images as grey levels: 0 is no signal, the top one brain.
+    /// Mean over the images as grey levels: 0 means no signal, the highest level one brain brightness.
     fn levels(
         &self,
         images: &[Vec<f32>],
@@ -386,7 +385,7 @@ impl Brightness {
     }
 }
 
-/// Grey levels of an image: the top one is the brightest 0.1 %.
+/// Grey levels of an image: the highest one represents the brightest 0.1 %.
 fn grey(grid: &Arc<Grid>, values: Vec<f32>) -> Vec<u8> {
     let volume = Volume::scalar(grid.clone(), values);
     let (_, top) = volume.percentiles(0, 0.0, 0.999);
@@ -395,8 +394,8 @@ fn grey(grid: &Arc<Grid>, values: Vec<f32>) -> Vec<u8> {
     volume.values.iter().map(|v| (v * scale) as u8).collect()
 }
 
-/// The largest piece of what is left of a set after its border was taken off, and how far that went,
-/// mm. A set too thin for it stays as it is.
+/// The largest component of a set after erosion of its border, and the depth of the erosion, mm. A set too thin for
+/// it is unchanged.
 fn opened(inside: &[bool], grid: &Arc<Grid>, control: &Control) -> Result<(Vec<bool>, f64), Error> {
     let count = inside.iter().filter(|v| **v).count();
     let mm3 = count as f64 * grid.spacing().element_product();
@@ -406,7 +405,7 @@ fn opened(inside: &[bool], grid: &Arc<Grid>, control: &Control) -> Result<(Vec<b
     Ok((shape::largest_piece(left, grid).0, reach))
 }
 
-/// A set grown, or shrunk, by a distance.
+/// A set grown or shrunk by a distance.
 fn grown(
     inside: &[bool],
     grid: &Arc<Grid>,
@@ -422,7 +421,7 @@ fn grown(
     Ok(mask.inside.iter().map(|v| *v != 0).collect())
 }
 
-/// The brain at a threshold, and its voxels above that threshold.
+/// The brain at a threshold, and all voxels above that threshold.
 struct Piece {
     inside: Vec<bool>,
     bright: Vec<bool>,
@@ -439,7 +438,7 @@ impl Piece {
     }
 }
 
-/// Dice of the masks at both thresholds, on the coarse grid.
+/// Dice coefficient of the masks at both thresholds, on the coarse grid.
 fn agreement(levels: &[u8], fine: &Grid, coarse: &Coarse, control: &Control) -> Result<f64, Error> {
     let means = coarse.means(fine, |i| f32::from(levels[i]));
     let levels: Vec<u8> = means.iter().map(|m| m.round() as u8).collect();
@@ -468,7 +467,7 @@ fn brain(
     let shares = coarse.means(grid, |i| f32::from(u8::from(is_bright(i))));
     let mostly: Vec<bool> = shares.iter().map(|s| *s >= 0.5).collect();
     let (kept, reach) = opened(&mostly, &coarse.grid, control)?;
-    // A little farther than the opening went: gyri are thinner than it.
+    // Slightly farther than the opening: gyri are thinner than it.
     let near = grown(&kept, &coarse.grid, OPENING_BACK * reach, control)?;
     let mut bright = vec![false; levels.len()];
     coarse.each(grid, |i, block| bright[i] = is_bright(i) && near[block]);

@@ -1,10 +1,9 @@
-//! The fit on vector lanes: sixteen voxels side by side, single precision.
+//! The fit with vector lanes: sixteen voxels side by side, in single precision.
 //!
-//! A piece of the mask is read once, frame by frame, its logarithms laid out so that one group of
-//! sixteen voxels is contiguous; then each group is fitted in registers and first-level cache.
-//! Reweighted solves compute a *correction* to the last estimate from its residuals. In exact
-//! arithmetic that is the same estimate, but rounding in the normal equations then touches only the
-//! correction.
+//! A piece of the mask is read once, frame by frame, with its logarithms arranged so that each group of sixteen
+//! voxels is contiguous; then each group is fitted in registers and first-level cache. Reweighted solves compute a
+//! *correction* to the last estimate from its residuals. In exact arithmetic that gives the same estimate, but
+//! rounding in the normal equations then affects only the correction.
 
 use super::design::{
     DETERMINED, DETERMINED_AT_MOST, Design, MULTIPLICITY, PRODUCT_OF, PRODUCTS, Row, UNKNOWNS,
@@ -17,20 +16,20 @@ use glam::DVec3;
 use rayon::prelude::*;
 use std::sync::Arc;
 
-/// Two AVX2 registers: each coefficient that is broadcast serves both.
+/// Two AVX2 registers: each broadcast coefficient serves both.
 pub(super) const LANES: usize = 16;
 pub(super) type Voxels = Lanes<LANES>;
 
 /// Samples below 1e-6 of a voxel's largest are left out: `-ln` of that share.
 const FAINTEST: f32 = 13.815_51;
 
-/// A weighted normal matrix with a pivot below this share of its diagonal is singular in single
-/// precision: rounding leaves up to 1e-6 of it.
+/// A weighted normal matrix with a pivot below this share of its diagonal counts as singular in single precision:
+/// rounding leaves up to 1e-6 of it.
 pub(super) const SINGULAR: f32 = 1e-5;
 
 #[derive(Clone, Copy)]
 pub(super) struct Settings {
-    /// Solves with weights from the estimate before: 0 for ordinary least squares.
+    /// Number of solves with weights from the previous estimate: 0 for ordinary least squares.
     pub weighted_solves: u32,
     pub min_eigenvalue_mm2_per_s: f64,
 }
@@ -42,8 +41,7 @@ pub(super) struct Fitted {
     pub unfitted: usize,
 }
 
-/// Runs on the current rayon pool. Voxels do not influence each other, so that the bytes are the
-/// same for any number of threads.
+/// Runs on the current rayon pool. Voxels are independent, so that the bytes are equal for any number of threads.
 pub(super) fn fit(
     dwi: &Volume,
     mask: &Mask,
@@ -88,16 +86,16 @@ pub(super) fn fit(
     })
 }
 
-/// Voxels of a piece: its logarithms (4 bytes a sample) take 128 KiB of the second-level cache.
+/// Voxels per piece: its logarithms (4 bytes per sample) take 128 KiB of the second-level cache.
 pub(super) fn piece_size(design: &Design) -> usize {
     (131_072 / design.rows.len()).clamp(LANES, 2048) / LANES * LANES
 }
 
-/// Some voxels of the mask, ascending, and the part of each output from the end of the piece
-/// before to the last of them.
+/// Some voxels of the mask, ascending, and the part of each output from the end of the previous piece to the last of
+/// these voxels.
 pub(super) struct Piece<'a> {
     pub voxels: &'a [usize],
-    /// Voxel of the first output value.
+    /// Voxel index of the first output value.
     first: usize,
     tensors: &'a mut [Tensor],
     s0: &'a mut [f32],
@@ -134,7 +132,7 @@ pub(super) fn split<'a>(
 
 /// Working memory of one thread.
 pub(super) struct Scratch {
-    /// First voxel and length of each run of neighbours among the piece's voxels.
+    /// First voxel and length of each run of consecutive voxels in the piece.
     runs: Vec<(usize, usize)>,
     /// One frame's values at the piece's voxels.
     frame: Vec<f32>,
@@ -166,7 +164,7 @@ struct FitPiece<'a> {
 }
 
 impl simd::Kernel for FitPiece<'_> {
-    /// How many voxels had too few usable samples.
+    /// Number of voxels with too few usable samples.
     type Output = usize;
 
     #[inline(always)]
@@ -194,7 +192,7 @@ impl simd::Kernel for FitPiece<'_> {
     }
 }
 
-/// Fills `scratch.log`; the lanes behind the last voxel repeat it.
+/// Fills `scratch.log`; lanes beyond the last voxel repeat it.
 #[inline(always)]
 pub(super) fn load<const FMA: bool>(
     dwi: &Volume,
@@ -235,7 +233,7 @@ fn is_signal(sample: f32) -> bool {
 #[derive(Clone, Copy)]
 pub(super) struct Estimate {
     pub unknowns: [Voxels; UNKNOWNS],
-    /// ln of the largest signal, which the unknown ln S0 is relative to.
+    /// ln of the largest signal; the unknown ln S0 is relative to it.
     pub reference: Voxels,
     /// 1 where the usable samples determine all unknowns, else 0.
     pub fitted: Voxels,
@@ -254,7 +252,7 @@ pub(super) fn fit_group<const FMA: bool>(
     let mut used = Voxels::ZERO;
     for y in log.iter_mut() {
         let relative = *y - reference;
-        // NaN fails the comparison and stays what it is.
+        // NaN fails the comparison and remains NaN.
         *y = relative.map(|r| if r >= -FAINTEST { r } else { f32::NAN });
         used = used + y.map(|y| if y.is_nan() { 0.0 } else { 1.0 });
     }
@@ -275,10 +273,10 @@ pub(super) fn fit_group<const FMA: bool>(
                 .min(DETERMINED_AT_MOST as f32)
                 .max(SINGULAR * diagonal)
         };
-        let (mut partial, sound) = solve::<FMA>(rows, weight, pull, least);
+        let (mut partial, determined) = solve::<FMA>(rows, weight, pull, least);
         if weighted_solves == 0 {
-            // A small pivot magnifies the rounding of single precision; solving for what is left
-            // takes it away again, as each weighted solve does.
+            // A small pivot magnifies the rounding of single precision; solving for the residual removes it again, as
+            // each weighted solve does.
             for ((row, y), (w, p)) in rows.iter().zip(&*log).zip(weight.iter().zip(&mut *pull)) {
                 *p = w.select(*y - predicted::<FMA>(row, &partial), Voxels::ZERO);
             }
@@ -291,11 +289,11 @@ pub(super) fn fit_group<const FMA: bool>(
             *x = complete.select(*x, partial);
         }
         let enough = used.map(|u| f32::from(u8::from(u >= UNKNOWNS as f32)));
-        fitted = complete.select(fitted, sound * enough);
+        fitted = complete.select(fitted, determined * enough);
     }
     for _ in 0..weighted_solves {
-        weigh::<FMA>(rows, &unknowns, log, weight, pull);
-        // Where outliers leave too little weight for a solve the last estimate stands.
+        update_weights::<FMA>(rows, &unknowns, log, weight, pull);
+        // If outliers leave too little weight for a solve, the last estimate remains.
         let (correction, _) = solve::<FMA>(rows, weight, pull, |diagonal| SINGULAR * diagonal);
         for (x, c) in unknowns.iter_mut().zip(correction) {
             *x = *x + c;
@@ -318,10 +316,9 @@ pub(super) fn predicted<const FMA: bool>(row: &Row, unknowns: &[Voxels; UNKNOWNS
     sum
 }
 
-/// Weights from the predicted signal's square, and weights times residuals; 0 where a sample is
-/// not usable.
+/// Weights from the square of the predicted signal, and weights times residuals; 0 where a sample is not usable.
 #[inline(always)]
-pub(super) fn weigh<const FMA: bool>(
+pub(super) fn update_weights<const FMA: bool>(
     rows: &[Row],
     unknowns: &[Voxels; UNKNOWNS],
     log: &[Voxels],
@@ -338,8 +335,8 @@ pub(super) fn weigh<const FMA: bool>(
     }
 }
 
-/// `Σ coefficients[START..START + COUNT] · values` over the rows: at most 6 sums at a time, so that
-/// their 12 registers, the two of the value and the broadcast fit the 16 there are.
+/// `Σ coefficients[START..START + COUNT] · values` over the rows: at most 6 sums at a time, so that their 12
+/// registers, the two of the value and the broadcast fit the 16 registers available.
 #[inline(always)]
 fn sums<const K: usize, const START: usize, const COUNT: usize, const FMA: bool>(
     rows: &[Row],
@@ -356,8 +353,8 @@ fn sums<const K: usize, const START: usize, const COUNT: usize, const FMA: bool>
     sums
 }
 
-/// Solves XᵀWX x = Xᵀ`pull` in every lane by LDLᵀ. Gives x, and 1 where all pivots are above the
-/// `least` for their entry of the diagonal; elsewhere 0 and x = 0.
+/// Solves XᵀWX x = Xᵀ`pull` in every lane by LDLᵀ. Returns x, and 1 where all pivots exceed the `least` for their
+/// entry of the diagonal; elsewhere 0 and x = 0.
 #[inline(always)]
 fn solve<const FMA: bool>(
     rows: &[Row],
@@ -443,7 +440,7 @@ impl Factor {
         x
     }
 
-    /// (XᵀWX)⁻¹ x; 0 where it is not sound.
+    /// (XᵀWX)⁻¹ x; 0 where the factor is not valid.
     #[inline(always)]
     pub fn solve<const FMA: bool>(&self, x: [Voxels; UNKNOWNS]) -> [Voxels; UNKNOWNS] {
         let mut x = self.half::<FMA>(x);
@@ -463,7 +460,7 @@ pub(super) struct Group {
     tensor: [Voxels; 6],
     s0: Voxels,
     fitted: Voxels,
-    /// 0 where the tensor may need a repair; 1 where it certainly does not.
+    /// 0 where the tensor may need a repair; 1 where it certainly needs none.
     safe: Voxels,
 }
 
@@ -480,8 +477,8 @@ impl Group {
             tensor[j] = estimate.unknowns[j] * Lanes::splat(scale as f32);
         }
         let ln_s0 = estimate.unknowns[UNKNOWNS - 1] + estimate.reference;
-        // Pivots of D - min_eigenvalue I. All above 1e-3 of the trace: rounding (1e-7 of it, times
-        // at most 1e3 for a small pivot) cannot hide a negative one.
+        // Pivots of D - min_eigenvalue I. All above 1e-3 of the trace: rounding (1e-7 of it, times at most 1e3 for a
+        // small pivot) cannot hide a negative one.
         let [xx, xy, xz, yy, yz, zz] = tensor;
         let shift = Lanes::splat(min_eigenvalue as f32);
         let first = xx - shift;
@@ -490,7 +487,7 @@ impl Group {
         let corner = ratio_y.neg_mul_add::<FMA>(xz, yz);
         let third = (corner / second)
             .neg_mul_add::<FMA>(corner, ratio_z.neg_mul_add::<FMA>(xz, zz - shift));
-        // A negative trace must not lower the bar below 0.
+        // A negative trace must not lower the margin below 0.
         let margin = ((xx + yy + zz) * Lanes::splat(1e-3)).max(Voxels::ZERO);
         let above = |pivot: Voxels| pivot.zip(margin, |p, m| f32::from(u8::from(p > m)));
         Self {
@@ -502,7 +499,7 @@ impl Group {
     }
 }
 
-/// Writes a group to its voxels; gives how many were not fitted.
+/// Writes a group to its voxels; returns the number that were not fitted.
 #[inline(always)]
 pub(super) fn store(
     group: &Group,
@@ -533,8 +530,8 @@ pub(super) fn store(
     unfitted
 }
 
-/// The tensor with eigenvalues below the limit raised to it, eigenvectors kept; `None` where there
-/// is none below `tolerated`.
+/// The tensor with eigenvalues below the limit raised to it and its eigenvectors preserved; `None` if no eigenvalue
+/// is below `tolerated`.
 #[inline(never)]
 pub(super) fn repair(d: [f32; 6], min_eigenvalue: f64, tolerated: f64) -> Option<[f32; 6]> {
     let (values, vectors) = eigen_symmetric(d.map(f64::from));

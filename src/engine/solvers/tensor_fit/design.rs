@@ -1,16 +1,16 @@
-//! Which volumes take part in a fit, and the linear model they give.
+//! The volumes used in a fit, and its linear model.
 
 use super::Error;
 use crate::data::Gradients;
 use crate::data::gradients::Weighting;
-use crate::data::words::counted;
+use crate::data::text::counted;
 use glam::DVec3;
 
 /// Unknowns: -Dxx -2Dxy -2Dxz -Dyy -2Dyz -Dzz (times the largest b) and ln S0.
 pub(super) const UNKNOWNS: usize = 7;
 
-/// Distinct products of two columns of the model: 15 of degree 4 in the direction, 6 of degree 2
-/// and the constant, where the symmetric normal matrix has 28 entries (xx·yy is xy·xy).
+/// Distinct products of two columns of the model: 15 of degree 4 in the direction, 6 of degree 2 and the constant,
+/// whereas the symmetric normal matrix has 28 entries (xx·yy equals xy·xy).
 pub(super) const PRODUCTS: usize = 22;
 
 /// Powers of x, y and z in each column of the model.
@@ -24,20 +24,20 @@ const POWERS: [[usize; 3]; UNKNOWNS] = [
     [0, 0, 0],
 ];
 
-/// How often the unknown counts the tensor's component: off-diagonal ones appear twice in gᵀDg.
+/// How often each tensor component occurs: off-diagonal ones appear twice in gᵀDg.
 pub(super) const MULTIPLICITY: [f64; 6] = [1.0, 2.0, 2.0, 1.0, 2.0, 1.0];
 
-/// An unknown counts as determined where more than this share of its column (of the square) lies
-/// outside the span of the others before it. Below, noise in it is 30 times that of a good design:
-/// S0 guessed from a spread of 3 % in the b-values of one shell.
+/// An unknown counts as determined if more than this share of its squared column lies outside the span of the
+/// previous columns. Below it, noise in the unknown is 30 times that of a good design: S0 estimated from a spread of
+/// 3 % in the b-values of one shell.
 pub(super) const DETERMINED: f64 = 1e-3;
 
-/// More than this of an unknown's column is enough however long the column is: it is the share of
-/// 30 volumes. The variance of an estimate is that of the noise over this rest, so volumes that are
-/// added cannot make a scan unfit.
+/// If more than this of an unknown's column is independent, it suffices however long the column is: it is the share
+/// for 30 volumes. The variance of an estimate is that of the noise divided by this remainder, so adding volumes
+/// cannot make a scan unusable.
 pub(super) const DETERMINED_AT_MOST: f64 = 30.0 * DETERMINED;
 
-/// The product that entry `(row, column)` of the normal matrix needs.
+/// The product required for entry `(row, column)` of the normal matrix.
 pub(super) const PRODUCT_OF: [[usize; UNKNOWNS]; UNKNOWNS] = product_table().0;
 const PRODUCT_POWERS: [[usize; 3]; PRODUCTS] = product_table().1;
 
@@ -69,28 +69,28 @@ const fn product_table() -> ([[usize; UNKNOWNS]; UNKNOWNS], [[usize; 3]; PRODUCT
     (of, powers)
 }
 
-/// What one volume contributes.
+/// The contribution of one volume.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Row {
     /// The model's columns: `ln S = model · unknowns`.
     pub model: [f32; UNKNOWNS],
     /// Distinct products of two columns, in the order of [`PRODUCT_OF`].
     pub products: [f32; PRODUCTS],
-    /// Column of the pseudo-inverse: `unknowns = Σ inverse · ln S` is the ordinary fit.
+    /// Column of the pseudo-inverse: `unknowns = Σ inverse · ln S` is the ordinary least-squares fit.
     pub inverse: [f32; UNKNOWNS],
 }
 
-/// The linear model of a scan: b is divided by its largest value so that all columns are of
-/// order one and single precision serves.
+/// The linear model of a scan: b is divided by its largest value so that all columns are of order one and single
+/// precision suffices.
 #[derive(Clone, Debug)]
 pub(super) struct Design {
-    /// The scan's volume of each row.
+    /// Index of each row's volume in the scan.
     pub volumes: Vec<usize>,
     pub rows: Vec<Row>,
     pub b_max_s_per_mm2: f64,
 }
 
-/// The volumes of a scan by the part they take.
+/// The volumes of a scan by their use.
 #[derive(Clone, Debug)]
 pub(super) struct Selection {
     pub used: Vec<usize>,
@@ -187,7 +187,7 @@ impl Design {
     }
 }
 
-/// `u^(degree/2) x^p y^q z^r`: one factor u = b / b_max for each two of the direction.
+/// `u^(degree/2) x^p y^q z^r`: one factor u = b / b_max for each two factors of the direction.
 fn monomial(g: DVec3, u: f64, powers: [usize; 3]) -> f64 {
     let degree: usize = powers.iter().sum();
     let power = |value: f64, n: usize| value.powi(n as i32);
@@ -200,8 +200,8 @@ fn model_row(g: DVec3, u: f64) -> [f64; UNKNOWNS] {
 
 /// Dimension of the span of the directions' quadratic forms, at most 6 (Gram and Schmidt).
 fn independent_directions(directions: impl Iterator<Item = DVec3>) -> usize {
-    // A form whose part outside the others' span is smaller than this is one of them, rotated by
-    // a degree or so (scanners repeat directions, motion correction turns them a little).
+    // A form whose part outside the span of the others is smaller than this counts as one of them, rotated by about a
+    // degree (scanners repeat directions, motion correction rotates them a little).
     const NEW: f64 = 0.02;
     let mut basis: Vec<[f64; 6]> = Vec::new();
     for g in directions {
@@ -229,8 +229,8 @@ fn independent_directions(directions: impl Iterator<Item = DVec3>) -> usize {
     basis.len()
 }
 
-/// (XᵀX)⁻¹Xᵀ by rows of X, through the Cholesky factor of XᵀX; the first column that depends on
-/// those before it where there is one.
+/// (XᵀX)⁻¹Xᵀ by rows of X, through the Cholesky factor of XᵀX; otherwise the first column that depends on those
+/// before it.
 fn pseudo_inverse(rows: &[[f64; UNKNOWNS]]) -> Result<Vec<[f64; UNKNOWNS]>, usize> {
     let mut l = [[0.0; UNKNOWNS]; UNKNOWNS];
     for i in 0..UNKNOWNS {

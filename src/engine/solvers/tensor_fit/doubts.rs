@@ -1,15 +1,15 @@
-//! What speaks against a fit, in sentences that window and command line share.
+//! Reasons to doubt a fit, as sentences shared by window and command line.
 
 use super::Output;
 use crate::data::gradients::volume_numbers;
-use crate::data::words::{agreed, counted};
+use crate::data::text::{agreed, counted};
 
-/// A smallest eigenvalue above this is meant to raise those of tissue: as many voxels may be repaired.
-pub const MOST_FLOOR_MM2_PER_S: f64 = 1e-4;
+/// A floor above this is meant to raise the eigenvalues of tissue: any number of voxels may be repaired.
+pub const MAX_FLOOR_MM2_PER_S: f64 = 1e-4;
 
 impl Output {
-    /// Reasons to doubt a fit within a mask of `in_mask` voxels with eigenvalues of at least `floor`, mm²/s; one sentence
-    /// each.
+    /// Reasons to doubt a fit within a mask of `in_mask` voxels with eigenvalues of at least `floor`, mm²/s; one
+    /// sentence each.
     pub fn doubts(&self, in_mask: usize, floor: f64) -> Vec<String> {
         let mut doubts = Vec::new();
         let n = self.without_signal.len();
@@ -23,7 +23,7 @@ impl Output {
         ));
         }
         let (fitted, repaired) = (in_mask - self.unfitted, self.repaired.count());
-        if 2 * repaired > fitted && floor <= MOST_FLOOR_MM2_PER_S {
+        if 2 * repaired > fitted && floor <= MAX_FLOOR_MM2_PER_S {
             let check = match self.s0 {
                 Some(_) => {
                     "that the gradients belong to this scan, with b-values in s/mm², and that the mask fits it"

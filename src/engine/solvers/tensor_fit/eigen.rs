@@ -1,7 +1,6 @@
-//! Eigen-decomposition of symmetric 3 × 3 matrices by cyclic Jacobi rotations (Jacobi 1846; Golub
-//! and Van Loan 2013, section 8.5). Unlike closed formulas it keeps its accuracy where eigenvalues
-//! meet: the eigenvalues' error is a few units of the last place of the largest, and the vectors
-//! stay orthonormal, whatever the matrix.
+//! Eigen-decomposition of symmetric 3 × 3 matrices by cyclic Jacobi rotations (Jacobi 1846; Golub and Van Loan 2013,
+//! section 8.5). Unlike closed formulas it remains accurate where eigenvalues coincide: the error of the eigenvalues
+//! is a few units in the last place of the largest, and the vectors stay orthonormal, whatever the matrix.
 
 use crate::compute::Lanes;
 use glam::DVec3;
@@ -12,7 +11,7 @@ const PAIRS: [(usize, usize, usize); 3] = [(0, 1, 2), (0, 2, 1), (1, 2, 0)];
 /// Eigenvalues, largest first, and their unit eigenvectors (sign arbitrary) of the symmetric matrix
 /// xx xy xz yy yz zz. Finite input of any size.
 pub fn eigen_symmetric(d: [f64; 6]) -> ([f64; 3], [DVec3; 3]) {
-    // Quadratic convergence: five or six sweeps reach the last place; more only guard the loop.
+    // Quadratic convergence: five or six sweeps reach the last place; the limit only guards the loop.
     const MAX_SWEEPS: usize = 16;
     let scale = d.iter().fold(0.0, |m: f64, v| m.max(v.abs()));
     if scale == 0.0 {
@@ -47,8 +46,8 @@ pub fn eigen_symmetric(d: [f64; 6]) -> ([f64; 3], [DVec3; 3]) {
     (order.map(|i| a[i][i] * scale), order.map(|i| v[i]))
 }
 
-/// Largest eigenvalue and its unit eigenvector (sign arbitrary) of the matrix xx xy xz yy yz zz in
-/// every lane, single precision. Entries of order one are best: below 1e-15 of it they count as 0.
+/// Largest eigenvalue and its unit eigenvector (sign arbitrary) of the matrix xx xy xz yy yz zz in every lane, in
+/// single precision. Entries of order one are best: entries below 1e-15 of that count as 0.
 #[inline(always)]
 pub fn principal<const N: usize, const FMA: bool>(d: [Lanes<N>; 6]) -> (Lanes<N>, [Lanes<N>; 3]) {
     // Four sweeps leave less than the last place of single precision.
@@ -56,7 +55,7 @@ pub fn principal<const N: usize, const FMA: bool>(d: [Lanes<N>; 6]) -> (Lanes<N>
     let one = Lanes::splat(1.0);
     let [xx, xy, xz, yy, yz, zz] = d;
     let mut diagonal = [xx, yy, zz];
-    // Off-diagonal entries by the axis they do not touch: yz xz xy.
+    // Off-diagonal entries, indexed by the axis that they do not involve: yz xz xy.
     let mut off = [yz, xz, xy];
     let mut v = [[Lanes::ZERO; 3]; 3];
     for (axis, column) in v.iter_mut().enumerate() {
@@ -67,7 +66,7 @@ pub fn principal<const N: usize, const FMA: bool>(d: [Lanes<N>; 6]) -> (Lanes<N>
             let apq = off[r];
             let half = (diagonal[q] - diagonal[p]) * Lanes::splat(0.5);
             let root = half.mul_add::<FMA>(half, apq * apq).sqrt();
-            // The smallest normal number instead of 0 / 0 where nothing is to be rotated.
+            // The smallest normal number avoids 0 / 0 where no rotation is needed.
             let size = half.abs() + root + Lanes::splat(f32::MIN_POSITIVE);
             let t = (apq / size).zip(half, |t, h| t * 1f32.copysign(h));
             let c = one / t.mul_add::<FMA>(t, one).sqrt();

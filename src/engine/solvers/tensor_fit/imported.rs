@@ -1,34 +1,33 @@
-//! Tensors that another program fitted, as a field of ours.
+//! Converts tensors fitted by another program to a tensor field.
 //!
-//! The six components D of a voxel, put into our order, become QDQᵀ, where Q leads from the file's
-//! axes to those of the world. Eigenvalues below the smallest allowed are raised as after a fit of
-//! ours. Diffusivities are in mm²/s; the common other units, µm²/ms and m²/s, lie a thousand and a
-//! million times away, far outside what tissue has, so the median says which they are.
+//! The six components D of a voxel, in our order, become QDQᵀ, where Q maps the file's axes to world axes.
+//! Eigenvalues below the smallest permitted value are raised as after our own fit. Diffusivities are in mm²/s; the
+//! other common units, µm²/ms and m²/s, differ by factors of a thousand and a million, far outside the range of
+//! tissue, so the median identifies them.
 
 use super::{Error, Output, Params, check_mask, check_params, cpu::repair};
 use crate::compute::{Backend, Control};
 use crate::data::statistics::upper_median;
-use crate::data::words::counted;
+use crate::data::text::counted;
 use crate::data::{Mask, Tensor, TensorField, TensorLayout, Volume};
 use glam::DMat3;
 use rayon::prelude::*;
 
-/// Median mean diffusivities that are believed to be in mm²/s: water at body temperature has 3e-3,
-/// fixed tissue some 1e-4.
+/// Median mean diffusivities accepted as mm²/s: water at body temperature has 3e-3, fixed tissue about 1e-4.
 const PLAUSIBLE_MM2_PER_S: std::ops::Range<f64> = 2e-5..2e-2;
-/// Other units, as factors to mm²/s: µm²/ms and m²/s.
+/// Other units with their factors to mm²/s: µm²/ms and m²/s.
 const UNITS: [(f64, &str); 2] = [(1e-3, "µm²/ms"), (1e6, "m²/s")];
-/// A tensor that was repaired before it was written has lost its last places to single precision:
-/// some 1e-10 mm²/s of 1e-5.
+/// A tensor that was repaired before it was written has lost its last digits to single precision: about 1e-10 mm²/s
+/// of 1e-5.
 const ROUNDING: f64 = 1e-4;
 
-/// Six values of a voxel as xx xy xz yy yz zz.
+/// Six values of a voxel, reordered to xx xy xz yy yz zz.
 fn components(volume: &Volume, layout: TensorLayout, voxel: usize) -> [f32; 6] {
     let n = volume.grid.voxel_count();
     layout.order.volumes().map(|v| volume.values[v * n + voxel])
 }
 
-fn is_there(d: &[f32; 6]) -> bool {
+fn is_defined(d: &[f32; 6]) -> bool {
     d.iter().all(|v| v.is_finite()) && d.iter().any(|v| *v != 0.0)
 }
 
@@ -40,15 +39,15 @@ fn check_volumes(volume: &Volume) -> Result<TensorLayout, Error> {
             counted(volume.frames, "volume")
         ))),
         None => Err(Error::Input(
-            "Nothing says how the image holds tensors; say their order and their frame".to_owned(),
+            "The order and the frame of the image's tensors are unknown; name them".to_owned(),
         )),
     }
 }
 
-/// Voxels where there is a tensor.
+/// Voxels that contain a tensor.
 pub fn given_mask(volume: &Volume) -> Result<Mask, Error> {
     let layout = check_volumes(volume)?;
-    let inside = |voxel| u8::from(is_there(&components(volume, layout, voxel)));
+    let inside = |voxel| u8::from(is_defined(&components(volume, layout, voxel)));
     let inside: Vec<u8> = (0..volume.grid.voxel_count()).map(inside).collect();
     let mask = Mask::new(volume.grid.clone(), inside);
     match mask.count() {
@@ -60,7 +59,7 @@ pub fn given_mask(volume: &Volume) -> Result<Mask, Error> {
     }
 }
 
-/// Unit of the file, as a factor to mm²/s, and its name if it is not that.
+/// Unit of the file as a factor to mm²/s, and its name if it is another unit.
 fn unit(
     volume: &Volume,
     layout: TensorLayout,
@@ -69,10 +68,10 @@ fn unit(
     let mean = |voxel: usize| {
         let d = components(volume, layout, voxel);
         let [xx, _, _, yy, _, zz] = d.map(f64::from);
-        is_there(&d).then_some((xx + yy + zz) / 3.0)
+        is_defined(&d).then_some((xx + yy + zz) / 3.0)
     };
     let inside = (0..volume.grid.voxel_count()).filter(|v| mask.inside[*v] != 0);
-    // A few thousand tell the median.
+    // A few thousand voxels suffice for the median.
     let step = mask.count().div_ceil(20_000).max(1);
     let mut means: Vec<f64> = inside.step_by(step).filter_map(mean).collect();
     let median = upper_median(&mut means).unwrap_or(0.0);
@@ -90,7 +89,7 @@ fn unit(
     }
 }
 
-/// The field of a tensor image, in its mask or wherever there is a tensor.
+/// The field of a tensor image, in its mask or in all voxels that contain a tensor.
 pub fn given(
     volume: &Volume,
     mask: &Mask,
@@ -111,7 +110,7 @@ pub fn given(
             .with_min_len(4096)
             .map(|voxel| {
                 let d = components(volume, layout, voxel);
-                if mask.inside[voxel] == 0 || !is_there(&d) {
+                if mask.inside[voxel] == 0 || !is_defined(&d) {
                     return (Tensor::default(), 0);
                 }
                 let d = in_world(d, turn, factor);
@@ -137,7 +136,7 @@ pub fn given(
     })
 }
 
-/// QDQᵀ; the very same numbers where nothing turns.
+/// QDQᵀ; exactly the same numbers if nothing is rotated.
 fn in_world(d: [f32; 6], q: DMat3, factor: f64) -> [f32; 6] {
     if factor == 1.0 && q == DMat3::IDENTITY {
         return d;

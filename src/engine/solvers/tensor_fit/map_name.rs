@@ -1,4 +1,4 @@
-//! The maps of a fit by name: what `arcuate fit --maps` takes, what files are called and what sessions store.
+//! Keys of the maps of a fit: values of `arcuate fit --maps`, parts of file names, and members of sessions.
 
 use crate::data::keyed;
 
@@ -9,7 +9,7 @@ pub enum FitMap {
     Md,
     Ad,
     Rd,
-    /// Direction as colour.
+    /// Direction encoded colour.
     Dec,
     Direction,
     Tensor,

@@ -53,7 +53,7 @@ pub(super) fn maps(field: &TensorField, control: &Control) -> Result<Maps, Cance
 
 struct MapPiece<'a> {
     tensors: &'a [Tensor],
-    /// The same voxels of each of the [`PLANES`].
+    /// The same voxels in each of the [`PLANES`].
     planes: Vec<&'a mut [f32]>,
 }
 
@@ -81,13 +81,13 @@ impl simd::Kernel for MapPiece<'_> {
     }
 }
 
-/// The values of [`PLANES`]; 0 where the tensor is 0.
+/// The values of the [`PLANES`]; 0 where the tensor is 0.
 #[inline(always)]
 fn measures<const FMA: bool>(d: [Lanes<LANES>; 6]) -> [Lanes<LANES>; PLANES] {
     let [xx, xy, xz, yy, yz, zz] = d;
     let trace = xx + yy + zz;
     let mean = trace * Lanes::splat(1.0 / 3.0);
-    // In units of the trace, so that squares keep away from underflow.
+    // In units of the trace, to keep squares away from underflow.
     let unit = trace.map(|t| if t > 0.0 { 1.0 / t } else { 0.0 });
     let [xx, xy, xz, yy, yz, zz] = [xx, xy, xz, yy, yz, zz].map(|v| v * unit);
     let two = Lanes::splat(2.0);

@@ -1,20 +1,20 @@
 //! Diffusion tensors from a diffusion-weighted scan.
 //!
-//! Model (Basser, Mattiello and Le Bihan 1994, J Magn Reson B 103:247): the signal with weighting
-//! b along the unit vector g is S = S0 exp(-b gᵀDg), so that ln S is linear in the six
-//! components of D and in ln S0. Gradient directions are in world axes, and so is D.
+//! Model (Basser, Mattiello and Le Bihan 1994, J Magn Reson B 103:247): the signal with weighting b along the unit
+//! vector g is S = S0 exp(-b gᵀDg), so that ln S is linear in the six components of D and in ln S0. Gradient
+//! directions are in world axes, and so is D.
 //!
-//! Scheme: least squares on ln S. Noise of equal strength in S has standard deviation ∝ 1/S in
-//! ln S (Salvador et al. 2005, Hum Brain Mapp 24:144), so the best weights are S²; they are taken
-//! from the *predicted* signal of the solve before, which is less biased than the measured one
-//! (Veraart et al. 2013, NeuroImage 81:335). Cost: per voxel, volume and weighted solve
-//! 22 + 7 + 7 multiply-adds (distinct products, right-hand side, prediction) and one exponential.
+//! Scheme: least squares on ln S. Noise of equal strength in S has a standard deviation ∝ 1/S in ln S (Salvador et
+//! al. 2005, Hum Brain Mapp 24:144), so the best weights are S²; they are taken from the signal *predicted* by the
+//! previous solve, which is less biased than the measured one (Veraart et al. 2013, NeuroImage 81:335). Cost: per
+//! voxel, volume and weighted solve 22 + 7 + 7 multiply-adds (distinct products, right-hand side, prediction) and one
+//! exponential.
 //!
-//! Samples that are not positive, not finite, or below 1e-6 of the voxel's largest are left out of
-//! that voxel's fit. They are mostly padding and the ringing of interpolation; where they are true
-//! zeros of a weak signal the estimate is biased towards slower diffusion, less than raising them to
-//! some small value would bias it the other way, as their logarithm is an outlier of any size.
-//! Voxels whose remaining samples do not determine all seven unknowns are outside the field.
+//! Samples that are not positive, not finite, or below 1e-6 of the voxel's largest are left out of that voxel's fit.
+//! They are mostly padding and interpolation ringing; where they are true zeros of a weak signal, the estimate is
+//! biased towards slower diffusion, less than the opposite bias from raising them to a small value, because their
+//! logarithm is an arbitrarily large outlier. Voxels whose remaining samples do not determine all seven unknowns are
+//! outside the field.
 
 mod brain_mask;
 mod cpu;
@@ -28,7 +28,7 @@ mod parameters;
 mod wild_bootstrap;
 
 pub use brain_mask::{BrainMask, MaskReport};
-pub use doubts::MOST_FLOOR_MM2_PER_S;
+pub use doubts::MAX_FLOOR_MM2_PER_S;
 pub use eigen::eigen_symmetric;
 pub use imported::{given, given_mask};
 pub use map_name::FitMap;
@@ -38,7 +38,7 @@ pub use wild_bootstrap::Residuals;
 pub use super::Error;
 use crate::compute::{Backend, Control, memory};
 use crate::data::gradients::volume_numbers;
-use crate::data::words::counted;
+use crate::data::text::counted;
 use crate::data::{Gradients, Grid, Mask, Tensor, TensorField, Volume};
 use design::{Design, Selection};
 use std::sync::Arc;
@@ -46,21 +46,21 @@ use std::sync::Arc;
 #[derive(Clone, Debug)]
 pub struct Output {
     pub field: TensorField,
-    /// Estimated signal without diffusion weighting, in the scan's units; 0 outside the field. Of
-    /// tensors that were given nothing is known of it.
+    /// Estimated signal without diffusion weighting, in the scan's units; 0 outside the field. `None` for imported
+    /// tensors.
     pub s0: Option<Volume>,
-    /// Voxels whose tensor was not positive definite (had an eigenvalue below the smallest allowed)
-    /// and was repaired by eigenvalue clamping.
+    /// Voxels whose tensor was not positive definite (had an eigenvalue below the smallest permitted) and was
+    /// repaired by clamping the eigenvalues.
     pub repaired: Mask,
     /// Volumes left out because they have b > 50 but no direction.
     pub without_direction: Vec<usize>,
     /// Volumes left out because their b is outside the chosen range.
     pub outside_range: Vec<usize>,
-    /// Volumes that should take part and have no sample above 0 in the mask: they add nothing to the fit.
+    /// Volumes in the chosen range without a sample above 0 in the mask: they add nothing to the fit.
     pub without_signal: Vec<usize>,
     /// Voxels of the mask with too few positive finite samples for a fit: outside the field.
     pub unfitted: usize,
-    /// The unit that given tensors were in, if not mm²/s, to which they were converted.
+    /// The unit of imported tensors, if they were converted to mm²/s from another.
     pub other_unit: Option<&'static str>,
 }
 
@@ -93,7 +93,7 @@ pub fn fit(
     let settings = check_params(params)?;
     let selection = Selection::new(gradients, params.b_range_s_per_mm2);
     let design = Design::new(gradients, &selection.used)?;
-    // Tensor, signal, mark of a repair, and the number of a voxel of the mask.
+    // Tensor, signal, mark of a repair, and the index of a voxel of the mask.
     let each = size_of::<Tensor>() + 4 + 1 + 8;
     memory::claim_for::<u8>("The fit of tensors", dwi.grid.voxel_count(), each)?;
     let fitted = backend.install(|| cpu::fit(dwi, mask, &design, settings, control))?;
@@ -109,7 +109,7 @@ pub fn fit(
     })
 }
 
-/// Those of `volumes` that have no finite sample above 0 in the mask, which the fit leaves out of every voxel.
+/// The entries of `volumes` that have no finite sample above 0 in the mask, which the fit leaves out of every voxel.
 fn without_signal(dwi: &Volume, mask: &Mask, volumes: &[usize]) -> Vec<usize> {
     let has_signal = |volume: usize| {
         let mut samples = dwi.frame(volume).iter().zip(mask.inside.iter());
@@ -119,8 +119,8 @@ fn without_signal(dwi: &Volume, mask: &Mask, volumes: &[usize]) -> Vec<usize> {
     volumes.filter(|volume| !has_signal(*volume)).collect()
 }
 
-/// What is left over of each sample of the mask by [`fit`] with these parameters, for its wild
-/// bootstrap; refused where it would take more than this many bytes of memory.
+/// The residual of each sample of the mask after [`fit`] with these parameters, for its wild bootstrap; returns an
+/// error if it would take more than this many bytes of memory.
 pub fn residuals(
     dwi: &Volume,
     gradients: &Gradients,
@@ -154,8 +154,8 @@ pub fn maps(field: &TensorField, backend: &Backend, control: &Control) -> Result
     Ok(backend.install(|| maps::maps(field, control))?)
 }
 
-/// Brain mask of a scan, from the mean b = 0 and the mean diffusion-weighted image: one piece
-/// without holes, and how reliable it is.
+/// Brain mask of a scan, from the mean b = 0 and the mean diffusion-weighted image: one component without holes, and
+/// its reliability.
 pub fn brain_mask(
     dwi: &Volume,
     gradients: &Gradients,
@@ -183,8 +183,7 @@ fn check_gradients(dwi: &Volume, gradients: &Gradients) -> Result<(), Error> {
         |v: &usize| gradients.b_s_per_mm2[*v].is_finite() && gradients.directions[*v].is_finite();
     match (0..given).find(|v| !valid(v)) {
         Some(volume) => Err(Error::Input(format!(
-            "Volume {} has b-value {} and direction {}, which are not all numbers; mend the \
-             gradient table",
+            "Volume {} has b-value {} and direction {}, which are not all numbers; correct the gradient table",
             volume_numbers(&[volume]),
             gradients.b_s_per_mm2[volume],
             gradients.directions[volume]
@@ -203,7 +202,7 @@ fn check_mask(mask: &Mask, grid: &Grid) -> Result<(), Error> {
         )));
     }
     if !grid.matches(&mask.grid) {
-        let apart = grid.apart_mm(&mask.grid);
+        let apart = grid.separation_mm(&mask.grid);
         return Err(Error::Input(format!(
             "The mask has the scan's shape but lies up to {apart:.1} mm away from it; make the \
              mask on the scan's grid"
@@ -230,7 +229,7 @@ fn check_params(params: &Params) -> Result<cpu::Settings, Error> {
     })
 }
 
-/// A new shared slice, to be filled in place: no copy into the `Arc` at the end.
+/// A new shared slice to be filled in place, which avoids a copy into the `Arc` at the end.
 fn unshared<T>(slice: &mut Arc<[T]>) -> &mut [T] {
     Arc::get_mut(slice).expect("made here and not shared yet")
 }

@@ -1,4 +1,4 @@
-//! What a fit depends on, and the values it starts with.
+//! Parameters of a tensor fit, and their defaults.
 
 use crate::data::Gradients;
 use crate::data::gradients::Weighting;
@@ -12,19 +12,19 @@ use serde::{Deserialize, Serialize};
 pub enum Method {
     /// Ordinary least squares on log signal.
     Ols,
-    /// OLS, then one solve with weights from its predicted signal's square (as DIPY's WLS).
+    /// OLS, then one solve with weights from the square of its predicted signal (as DIPY's WLS).
     Wls,
     /// WLS, then `iterations` more solves with weights from the predicted signal.
     Iwls { iterations: u32 },
 }
 
-/// Reweighted solves of [`Method::Iwls`].
+/// Reweighted solves in [`Method::Iwls`].
 const DEFAULT_ITERATIONS: u32 = 2;
 
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct Params {
     pub method: Method,
-    /// Volumes with b inside this range (s/mm², inclusive) take part; b = 0 volumes always do.
+    /// Volumes with b in this range (s/mm², inclusive) are used; b = 0 volumes always are.
     #[serde(with = "range")]
     pub b_range_s_per_mm2: (f64, f64),
     /// Eigenvalues below this are raised to it, mm²/s; 1e-8..=1e-3.
@@ -32,14 +32,15 @@ pub struct Params {
 }
 
 impl Params {
-    /// WLS with two reweighted solves is the field's common choice (Veraart et al. 2013).
+    /// WLS with two reweighted solves is the common choice in the field (Veraart et al. 2013).
     pub fn defaults() -> Self {
         Self {
             method: Method::Iwls {
                 iterations: DEFAULT_ITERATIONS,
             },
             b_range_s_per_mm2: (0.0, f64::INFINITY),
-            // 0.01 × 10⁻³ mm²/s: a hundredth of tissue, so that FA of a repaired voxel stays below 1.
+            // 0.01 × 10⁻³ mm²/s: a hundredth of the value in tissue, so that the FA of a repaired voxel stays below
+            // 1.
             min_eigenvalue_mm2_per_s: 1e-5,
         }
     }
@@ -49,19 +50,19 @@ impl Params {
         parameters::check(self)
     }
 
-    /// Above b = 1500 s/mm² log signal bends away from the tensor model (kurtosis): such volumes are
-    /// left out wherever the lower ones determine tensors well by themselves.
+    /// Above b = 1500 s/mm² the log signal deviates from the tensor model (kurtosis): such volumes are left out if
+    /// the lower ones determine tensors well.
     pub fn default_b_range(gradients: &Gradients) -> (f64, f64) {
         const LINEAR_UP_TO: f64 = 1550.0;
-        // Six solve for a tensor but leave noise as it is; twice the seven unknowns average it.
+        // Six determine a tensor but do not reduce noise; twice the seven unknowns average it.
         const WELL: usize = 15;
         const AT_LEAST: usize = 6;
         let weighted =
             (0..gradients.len()).filter(|&v| gradients.weighting(v) == Weighting::Diffusion);
         let (low, high): (Vec<usize>, Vec<usize>) =
             weighted.partition(|&v| gradients.b_s_per_mm2[v] <= LINEAR_UP_TO);
-        // A few low volumes beside many high ones are there for other models than the tensor: without
-        // the high ones the noise would weigh more than the curvature.
+        // A few low volumes among many high ones serve other models than the tensor: without the high ones, noise
+        // would matter more than the curvature.
         if low.len() >= WELL || (low.len() >= AT_LEAST && low.len() >= high.len()) {
             (0.0, LINEAR_UP_TO)
         } else {
@@ -69,7 +70,7 @@ impl Params {
         }
     }
 
-    /// For a scan with these gradients.
+    /// Defaults for a scan with these gradients.
     pub fn defaults_for(gradients: Option<&Gradients>) -> Self {
         let defaults = Self::defaults();
         Self {
@@ -87,7 +88,7 @@ impl Parameters for Params {
             key: "method",
             value_name: "METHOD",
             label: "Method",
-            help: "How tensors are fitted to the logarithm of the signal; weights make noisy volumes count less",
+            help: "Fit of the tensors to the logarithm of the signal; weights make noisy volumes count less",
             reason: "the field's common choice (Veraart et al. 2013)",
             hint: "",
             default_text: DefaultText::Stated,
@@ -95,7 +96,7 @@ impl Parameters for Params {
                 Choice {
                     key: "ols",
                     label: "Ordinary least squares",
-                    help: "All volumes alike",
+                    help: "All volumes with equal weight",
                     is: |p| p.method == Method::Ols,
                     choose: |p| p.method = Method::Ols,
                 },
@@ -124,14 +125,14 @@ impl Parameters for Params {
             key: "iterations",
             value_name: "N",
             label: "Iterations",
-            help: "Reweighted solves, with weights from the predicted signal",
+            help: "Number of reweighted solves, with weights from the predicted signal",
             reason: "",
             hint: "",
             default_text: DefaultText::Stated,
             kind: Kind::Number(Number {
                 decimals: 0,
                 soft: (1.0, 10.0),
-                // Converged long before; the limit keeps a piece of work short enough to cancel.
+                // Converged long before; the limit keeps a work item short enough to cancel.
                 hard: Limits::whole(1.0, 50.0),
                 ..Number::new(
                     |p| match p.method {
@@ -154,10 +155,10 @@ impl Parameters for Params {
             key: "b-range",
             value_name: "LOW..HIGH",
             label: "b range",
-            help: "Volumes with b in this range are fitted, s/mm²; b = 0 always is",
+            help: "Range of b-values to fit, s/mm²; b = 0 is always included",
             reason: "above it the logarithm of the signal bends away from the tensor model",
             hint: "",
-            default_text: DefaultText::Noted("up to 1550 where there are enough such volumes"),
+            default_text: DefaultText::Noted("up to 1550 if there are enough such volumes"),
             kind: Kind::Text(Text {
                 expected: "LOW..HIGH in s/mm², as in 0..1550",
                 short: false,
@@ -208,7 +209,7 @@ impl Parameters for Params {
 
     fn check_together(&self) -> Result<(), ParamError> {
         let (low, high) = self.b_range_s_per_mm2;
-        // NaN fails it.
+        // NaN fails the test.
         match low <= high {
             true => Ok(()),
             false => Err(ParamError::Combination {
@@ -220,7 +221,7 @@ impl Parameters for Params {
     }
 }
 
-/// Text formats such as JSON know no infinity: an end that is open is nothing there.
+/// Text formats such as JSON have no infinity: an open end is stored as null.
 mod range {
     use serde::{Deserialize, Deserializer, Serialize, Serializer};
 

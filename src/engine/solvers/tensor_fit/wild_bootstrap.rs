@@ -1,20 +1,19 @@
 //! Wild bootstrap of a fit's residuals (Whitcher et al. 2008, Hum Brain Mapp 29:346; Jones 2008, IEEE
 //! Trans Med Imaging 27:1268).
 //!
-//! The fit leaves of ln S the residuals r = ln S − X β with weights W. A repetition is the fit of
-//! X β + ε r / √(1 − h), where ε is −1 or 1 for each sample and voxel by chance (Rademacher) and
-//! h = w xᵀ(XᵀWX)⁻¹x is the sample's leverage: a residual is smaller than the error by √(1 − h), and of
-//! a strength of its own, which the signs leave as it is. With the weights held the repetition is
-//!
+//! The fit leaves in ln S the residuals r = ln S − X β with weights W. A repetition is the fit of X β + ε r / √(1 −
+//! h), where ε is −1 or 1 at random for each sample and voxel (Rademacher) and h = w xᵀ(XᵀWX)⁻¹x is the sample's
+//! leverage: a residual is smaller than the error by √(1 − h), and its magnitude, specific to the sample, is
+//! preserved by the signs. With constant weights the repetition is
 //! β* = β + (XᵀWX)⁻¹ Xᵀ W (ε r / √(1 − h)),
 //!
-//! so that the factors of XᵀWX and one number a sample are all that is kept: about as much memory as
-//! the voxels of the mask take in the scan. Cost of a repetition: per voxel and volume 7
-//! multiply-adds. The signs are hashed from seed, repetition and voxel, whoever computes them.
+//! so that only the factors of XᵀWX and one number per sample are stored: about as much memory as the voxels of the
+//! mask take in the scan. Cost of a repetition: 7 multiply-adds per voxel and volume. The signs are hashed from seed,
+//! repetition and voxel, so they do not depend on the thread.
 
 use super::cpu::{
     Estimate, Factor, Group, LANES, Piece, SINGULAR, Scratch, Settings, Voxels, fit_group, load,
-    piece_size, predicted, pulled, split, store, weigh,
+    piece_size, predicted, pulled, split, store, update_weights,
 };
 use super::design::{Design, UNKNOWNS};
 use super::unshared;
@@ -24,13 +23,13 @@ use crate::data::{Grid, Mask, TensorField, Volume};
 use rayon::prelude::*;
 use std::sync::Arc;
 
-/// A sample that alone determines an unknown has no residual: 1 − h is rounding there.
-const LEAST_FREE: f32 = 1e-4;
+/// A sample that alone determines an unknown has no residual: there 1 − h is rounding error.
+const MIN_FREE: f32 = 1e-4;
 
-/// Keeps these numbers apart from others of the same seed.
+/// Separates these random numbers from others with the same seed.
 const SALT: u64 = 0x5749_4C44_424F_4F54;
 
-/// A fit and what it left over.
+/// A fit and its residuals.
 pub struct Residuals {
     grid: Arc<Grid>,
     design: Design,
@@ -41,7 +40,7 @@ pub struct Residuals {
     pulls: Vec<Voxels>,
 }
 
-/// Sixteen voxels.
+/// The fit of sixteen voxels.
 #[derive(Clone, Copy)]
 struct Fit {
     estimate: Estimate,
@@ -54,7 +53,7 @@ impl std::fmt::Debug for Residuals {
     }
 }
 
-/// Memory that residuals take.
+/// Memory of the residuals.
 pub(super) fn bytes(mask: &Mask, design: &Design) -> u64 {
     let groups = mask.count().div_ceil(LANES) as u64;
     let group = size_of::<Fit>() + design.rows.len() * size_of::<Voxels>();
@@ -98,7 +97,7 @@ impl Residuals {
                 || Scratch::new(rows, size),
                 |scratch, ((voxels, fits), pulls)| {
                     control.check()?;
-                    simd::dispatch(Leave {
+                    simd::dispatch(StoreResiduals {
                         dwi,
                         design: &design,
                         settings,
@@ -151,7 +150,7 @@ impl Residuals {
                 || vec![Voxels::ZERO; rows],
                 |signed, ((piece, fits), pulls)| {
                     control.check()?;
-                    simd::dispatch(Repeat {
+                    simd::dispatch(RefitPiece {
                         of: self,
                         salt,
                         signed,
@@ -166,8 +165,8 @@ impl Residuals {
     }
 }
 
-/// Fits a piece and keeps what is left over.
-struct Leave<'a> {
+/// Fits a piece and stores its residuals.
+struct StoreResiduals<'a> {
     dwi: &'a Volume,
     design: &'a Design,
     settings: Settings,
@@ -177,7 +176,7 @@ struct Leave<'a> {
     pulls: &'a mut [Voxels],
 }
 
-impl simd::Kernel for Leave<'_> {
+impl simd::Kernel for StoreResiduals<'_> {
     type Output = ();
 
     #[inline(always)]
@@ -204,7 +203,7 @@ impl simd::Kernel for Leave<'_> {
                     *p = residual.map(|r| if r.is_nan() { 0.0 } else { r });
                 }
             } else {
-                weigh::<FMA>(rows, &estimate.unknowns, log, weight, pull);
+                update_weights::<FMA>(rows, &estimate.unknowns, log, weight, pull);
             }
             let factor = Factor::new::<FMA>(rows, weight, |diagonal| SINGULAR * diagonal);
             for ((row, kept), (w, p)) in rows.iter().zip(kept).zip(weight.iter().zip(&*pull)) {
@@ -215,8 +214,8 @@ impl simd::Kernel for Leave<'_> {
                 }
                 let free = Voxels::splat(1.0) - *w * leverage;
                 *kept = p.zip(free, |p, f| {
-                    // Positive, so that NaN fails it.
-                    if f > LEAST_FREE { p / f.sqrt() } else { 0.0 }
+                    // The test is positive, so that NaN fails it.
+                    if f > MIN_FREE { p / f.sqrt() } else { 0.0 }
                 });
             }
             *fit = Fit { estimate, factor };
@@ -224,8 +223,8 @@ impl simd::Kernel for Leave<'_> {
     }
 }
 
-/// Fits a piece again.
-struct Repeat<'a> {
+/// Computes a repetition of a piece.
+struct RefitPiece<'a> {
     of: &'a Residuals,
     salt: u64,
     signed: &'a mut [Voxels],
@@ -234,7 +233,7 @@ struct Repeat<'a> {
     pulls: &'a [Voxels],
 }
 
-impl simd::Kernel for Repeat<'_> {
+impl simd::Kernel for RefitPiece<'_> {
     type Output = ();
 
     #[inline(always)]

@@ -1,5 +1,4 @@
-//! Tracking on the processor's cores: chunks of seeds in parallel, then one tractogram in the order
-//! of the seeds.
+//! Tracking on the CPU: chunks of seeds in parallel, then one tractogram in the order of the seeds.
 
 use super::field::Sampler;
 use super::follow::Follow;
@@ -27,7 +26,7 @@ pub fn track(
     job.output(job.run_in(field, params.interpolation, ("Tracking", 0, seeds))?)
 }
 
-/// In every repetition's tensors; needs the backend's threads installed.
+/// Tracks in the tensors of every repetition. Needs the backend's threads installed.
 pub fn bootstrap(
     field: &TensorField,
     residuals: &Residuals,
@@ -58,7 +57,7 @@ pub fn bootstrap(
 }
 
 impl Job<'_> {
-    /// All seeds in this field; `stage` names the work, how much of it was done before, and all.
+    /// Tracks all seeds in this field; `stage` holds the name of the work, the amount done before, and the total.
     fn run_in(
         &self,
         field: &TensorField,
@@ -76,13 +75,13 @@ impl Job<'_> {
 
     fn run<S: Sampler>(&self, sampler: &S) -> Result<Vec<JoinedCurves>, Error> {
         let count = self.seeds.len();
-        // Small enough to share out evenly, large enough that lanes rarely run dry. The result does
-        // not depend on it.
+        // Small enough for an even distribution, large enough that lanes rarely idle. The result does not depend on
+        // it.
         let size = (count / (16 * rayon::current_num_threads())).clamp(16, 256);
         let chunks = count.div_ceil(size);
         let range = |i: usize| i * size..count.min((i + 1) * size);
         let repetitions = self.repetitions as u64;
-        self.room.foretell(self.most_points(), chunks, |i| {
+        self.room.predict_memory(self.max_points(), chunks, |i| {
             let joined = self.chunk(sampler, range(i))?;
             Ok(taken(&joined) * repetitions)
         })?;

@@ -1,6 +1,5 @@
-//! Streamlines on graphics cards: batches of seeds, whose halves are followed in launches of some
-//! milliseconds; the points of those that the regions keep are gathered on the card, and only they
-//! come back.
+//! Streamlines on graphics cards: batches of seeds whose halves are followed in launches of some milliseconds; the
+//! points of those that the regions keep are gathered on the card, and only these are copied to the host.
 
 // Kernel launches.
 #![allow(unsafe_code)]
@@ -8,7 +7,7 @@
 use super::direction::{ACROSS, ISOTROPIC, LARGEST_ROOT};
 use super::field::axes;
 use super::follow::{Start, StreamlineHalves};
-use super::job::{Begun, Job, Sampled};
+use super::job::{Job, Sampled, StartableSeeds};
 use super::join;
 use crate::compute::cuda::Device;
 use crate::compute::{Backend, Control, kernels};
@@ -17,7 +16,7 @@ use crate::solvers::Error;
 use crate::solvers::curves::cells::rows;
 use crate::solvers::curves::collect::JoinedCurves;
 use crate::solvers::curves::cuda::regions::Regions;
-use crate::solvers::curves::cuda::{Wishes, launch, reason};
+use crate::solvers::curves::cuda::{GatherList, launch, reason};
 use crate::solvers::curves::half_queue::{PENDING, senses};
 use crate::solvers::curves::memory_budget::{SAMPLE_SHARE, taken};
 use crate::solvers::curves::{Integrator, Output, Params};
@@ -27,16 +26,16 @@ use std::borrow::Cow;
 use std::ops::Range;
 use std::sync::Arc;
 
-/// Interpolations that a thread does in one launch, linear and by splines: some milliseconds.
+/// Interpolations per thread in one launch, linear and by splines: some milliseconds.
 const SAMPLES_PER_LAUNCH: [u32; 2] = [4096, 512];
-/// Most halves of a batch: their points come to the host before those of the next are followed.
-const MOST_HALVES: u64 = 1 << 17;
-/// Of the free memory, for the points of one batch.
+/// Largest number of halves per batch: their points are copied to the host before the next batch is followed.
+const MAX_HALVES: u64 = 1 << 17;
+/// Reciprocal share of the free memory used for the points of one batch.
 const SHARE_FOR_POINTS: u64 = 3;
-/// Seeds that foretell the memory of all.
+/// Number of seeds from which the memory of all is predicted.
 const SAMPLE: usize = 4096;
 
-/// As Rules in kernels/tracking.cu.
+/// `Rules` in kernels/tracking.cu.
 #[derive(Clone, Copy, Pod, Zeroable)]
 #[repr(C)]
 struct KernelRules {
@@ -64,7 +63,7 @@ const _: () = assert!(size_of::<KernelRules>() == 44 * 4);
 // SAFETY: plain numbers, as the kernel declares them.
 unsafe impl DeviceRepr for KernelRules {}
 
-/// How far a half has come; its reason is [`PENDING`] while it goes on.
+/// The progress of a half; its reason is [`PENDING`] while it continues.
 #[derive(Clone, Copy, Pod, Zeroable)]
 #[repr(C)]
 struct Summary {
@@ -98,7 +97,7 @@ pub fn track(
     };
     let count = job.seeds.len();
     control.begin("Tracking", count as u64);
-    cards.foretell(count)?;
+    cards.predict_memory(count)?;
     let shares = backend.shares(count);
     let results = backend.on_each_device(|i, device| cards.share(device, shares[i].clone()));
     let mut parts = Vec::new();
@@ -113,7 +112,7 @@ pub fn track(
     Ok(output)
 }
 
-/// A job and where it runs.
+/// A job and the cards it runs on.
 struct Cards<'a> {
     field: &'a TensorField,
     regions: &'a [Region],
@@ -122,21 +121,21 @@ struct Cards<'a> {
     backend: &'a Backend,
 }
 
-/// What one card, or one batch of it, has found.
+/// The result of one card, or of one of its batches.
 #[derive(Default)]
-struct Found {
+struct DeviceOutput {
     parts: Vec<JoinedCurves>,
     kernel_ms: f64,
 }
 
-/// What stays on a card during a job.
+/// Data that stay on a card during a job.
 struct OnCard<'a> {
     device: &'a Device,
     records: Arc<CudaSlice<f32>>,
     regions: Regions,
-    /// Points of the halves of one batch, step by step: point k of slot i at k · slots + i.
+    /// Points of the halves of one batch, stored by steps: point k of slot i at k · slots + i.
     points: CudaSlice<f32>,
-    /// Seeds in one batch.
+    /// Seeds per batch.
     batch: usize,
 }
 
@@ -145,12 +144,12 @@ impl Cards<'_> {
         senses(self.job.limits.both_ways)
     }
 
-    /// Refuses streamlines that would not fit in the host's memory, by a sample of them.
-    fn foretell(&self, count: usize) -> Result<(), Error> {
+    /// Returns an error if a sample predicts that the streamlines will not fit in the host's memory.
+    fn predict_memory(&self, count: usize) -> Result<(), Error> {
         let [device, ..] = self.backend.devices() else {
             return Ok(());
         };
-        if !self.job.room.may_fill(self.job.most_points()) || count < SAMPLE * SAMPLE_SHARE {
+        if !self.job.room.may_fill(self.job.max_points()) || count < SAMPLE * SAMPLE_SHARE {
             return Ok(());
         }
         let seed = |i: usize| (i * count / SAMPLE) as u32;
@@ -163,12 +162,12 @@ impl Cards<'_> {
         }
         self.job
             .room
-            .foresee(bytes as f64 * count as f64 / SAMPLE as f64)
+            .check_memory(bytes as f64 * count as f64 / SAMPLE as f64)
     }
 
     /// Follows the streamlines of a range of seeds on one card.
-    fn share(&self, device: &Device, range: Range<usize>) -> Result<Found, Error> {
-        let mut all = Found::default();
+    fn share(&self, device: &Device, range: Range<usize>) -> Result<DeviceOutput, Error> {
+        let mut all = DeviceOutput::default();
         if range.is_empty() {
             return Ok(all);
         }
@@ -177,7 +176,9 @@ impl Cards<'_> {
             let last = (first + card.batch).min(range.end);
             let seeds: Vec<u32> = (first as u32..last as u32).collect();
             let count = seeds.len() as u64;
-            let found = self.batch(&mut card, &seeds, |points| self.job.room.has(count, points))?;
+            let found = self.batch(&mut card, &seeds, |points| {
+                self.job.room.check_points(count, points)
+            })?;
             self.job.room.count(count, count, &found.parts)?;
             all.parts.extend(found.parts);
             all.kernel_ms += found.kernel_ms;
@@ -185,9 +186,9 @@ impl Cards<'_> {
         Ok(all)
     }
 
-    /// Uploads what is not there yet, and takes memory for batches of at most this many seeds.
+    /// Uploads what is missing, and allocates memory for batches of at most this many seeds.
     fn on_card<'a>(&self, device: &'a Device, seeds: usize) -> Result<OnCard<'a>, Error> {
-        // Tensors as they are lie there under the same name for all solvers.
+        // Unmodified tensors have the same cache name for all solvers.
         let tag = match self.sampled {
             Sampled::Trilinear(sampler) if matches!(sampler.records, Cow::Borrowed(_)) => "tensors",
             Sampled::Trilinear(_) => "thickened",
@@ -198,14 +199,14 @@ impl Cards<'_> {
         })?;
         let regions = Regions::upload(device, self.regions, &self.job.gates)?;
         let senses = self.senses() as u64;
-        // A half takes one step even where none is allowed; joining takes it back.
+        // A half takes one step even if none is allowed; joining removes it.
         let steps = u64::from(self.job.rules.max_steps.max(1));
         let others = size_of::<Start>() + size_of::<Summary>() + 4 + 4 * self.job.gates.gates.len();
         let bytes = size_of::<Start>() as u64 + senses * (12 * steps + others as u64);
-        // Points are numbered in 32 bits.
+        // Points are numbered with 32 bits.
         let numbered = u64::from(u32::MAX) / (senses * steps);
         let fit = device.memory()?.0 / SHARE_FOR_POINTS / bytes;
-        let batch = (MOST_HALVES / senses).min(numbered).min(fit);
+        let batch = (MAX_HALVES / senses).min(numbered).min(fit);
         let batch = batch.clamp(1, seeds as u64);
         device.needs(
             batch * bytes,
@@ -221,46 +222,46 @@ impl Cards<'_> {
         })
     }
 
-    /// Asks whether the host has room for this many points before they come.
+    /// Follows a batch; `has_room` checks the host's memory for the points before they are copied.
     fn batch(
         &self,
         card: &mut OnCard,
         seeds: &[u32],
         has_room: impl Fn(u64) -> Result<(), Error>,
-    ) -> Result<Found, Error> {
+    ) -> Result<DeviceOutput, Error> {
         let Job { gates, limits, .. } = self.job;
         let started = self
             .backend
             .install(|| self.job.begin_all(self.sampled, seeds))?;
         let mut halves = StreamlineHalves::at_seeds(&started.starts, gates, limits.both_ways);
         let follow_ms = self.follow(card, &started, &mut halves)?;
-        let mut wishes = Wishes::default();
+        let mut gather_list = GatherList::default();
         for (i, seed) in started.seeds.iter().enumerate() {
             let first = i * self.senses();
             let requested = limits.wants(*seed, &halves, first, gates);
             for (sense, count) in requested.into_iter().enumerate().filter(|(_, n)| *n > 0) {
-                halves.halves[first + sense].first = wishes.add(first + sense, count);
+                halves.halves[first + sense].first = gather_list.add(first + sense, count);
             }
         }
-        has_room(wishes.points())?;
+        has_room(gather_list.points())?;
         let slots = halves.halves.len() as u32;
         let ([points], gather_ms) =
-            wishes.gather(card.device, kernels::TRACKING, &card.points, slots, [3])?;
+            gather_list.gather(card.device, kernels::TRACKING, &card.points, slots, [3])?;
         let parts = self.backend.install(|| -> Result<_, Error> {
             halves.points = card.device.download_wide(&points)?;
             Ok(join::all(&started, &halves, gates, limits))
         })?;
-        Ok(Found {
+        Ok(DeviceOutput {
             parts,
             kernel_ms: follow_ms + gather_ms,
         })
     }
 
-    /// Follows all halves that do not end at their seeds to their ends; milliseconds in kernels.
+    /// Follows all halves that do not end at their seeds; returns kernel time in milliseconds.
     fn follow(
         &self,
         card: &mut OnCard,
-        started: &Begun,
+        started: &StartableSeeds,
         halves: &mut StreamlineHalves,
     ) -> Result<f64, Error> {
         let slots = halves.halves.len();
@@ -282,7 +283,7 @@ impl Cards<'_> {
             })
             .collect();
         let mut summaries = device.upload(&summaries)?;
-        // Never an empty buffer.
+        // A buffer must not be empty.
         let met_by_none = [u32::MAX];
         let met: &[u32] = match &halves.met[..] {
             [] => &met_by_none,
@@ -299,10 +300,10 @@ impl Cards<'_> {
             let list = device.upload(&running)?;
             let rules = self.kernel_rules(card, slots, running.len(), window);
             let ((), ms) = device.elapsed(|| {
-                // SAFETY: `running` names slots, of which `places`, `summaries` and `met` (a number
-                // for each gate) have one each and `starts` one for all senses; `points` has the
-                // most steps for as many slots as the largest batch has; records and gates are as
-                // the rules say, and the field's grid bounds what is read of them.
+                // SAFETY: `running` holds slots, for each of which `places`, `summaries` and `met` (one number per
+                // gate) have an entry, as does `starts` for all senses; `points` has room for the largest number of
+                // steps for as many slots as the largest batch has; records and gates have the sizes given in the
+                // rules, and the field's grid bounds the reads.
                 let launched = unsafe {
                     device
                         .stream()
@@ -340,7 +341,7 @@ impl Cards<'_> {
         Ok(kernel_ms)
     }
 
-    /// The kernel's name, and the steps that a thread takes in one launch.
+    /// The kernel's name, and the steps per thread in one launch.
     fn kernel(&self) -> (String, u32) {
         let stages = match self.job.rules.integrator {
             Integrator::Euler => 1,

@@ -1,17 +1,16 @@
 //! The principal direction of a tensor, and its anisotropy without eigenvalues.
 //!
-//! Written for one tensor in straight-line code without branches, so that a loop over lanes becomes
-//! vector code.
+//! Written for one tensor as straight-line code without branches, so that a loop over lanes compiles to vector code.
 
-/// Below this sum of squares of a deviator, (mm²/s)², a tensor counts as isotropic.
+/// A tensor whose deviator has a smaller sum of squares, (mm²/s)², counts as isotropic.
 pub const ISOTROPIC: f32 = 1e-30;
 
-/// Parts of a tensor that anisotropy and direction share.
+/// Parts of a tensor that the anisotropy and the direction share.
 #[derive(Clone, Copy)]
 pub struct Deviator {
     /// Mean diffusivity.
     mean: f32,
-    /// xx yy zz less the mean.
+    /// xx yy zz minus the mean.
     diagonal: [f32; 3],
     /// Squared Frobenius norm of the deviator.
     spread: f32,
@@ -31,7 +30,7 @@ pub fn deviator([xx, xy, xz, yy, yz, zz]: [f32; 6]) -> Deviator {
 }
 
 impl Deviator {
-    /// Whether the fractional anisotropy is at least the root of `squared`; not for NaN.
+    /// Whether the fractional anisotropy is at least the square root of `squared`; false for NaN.
     ///
     /// FA² = 3/2 |D − mean I|² / |D|² (Basser and Pierpaoli 1996).
     #[inline(always)]
@@ -40,8 +39,8 @@ impl Deviator {
     }
 }
 
-/// 2 cos(⅔ arccos s) on 0..1, coefficients from s⁰ up: interpolated at the Chebyshev points, error
-/// below 6e-8 because the nearest singularity, s = -1, is far.
+/// 2 cos(⅔ arccos s) on 0..1, coefficients from s⁰ up: interpolated at the Chebyshev points, with an error below 6e-8
+/// because the nearest singularity, s = -1, is distant.
 pub const LARGEST_ROOT: [f32; 8] = [
     1.000_000_1,
     1.154_693_8,
@@ -53,11 +52,11 @@ pub const LARGEST_ROOT: [f32; 8] = [
     0.002_255_272_5,
 ];
 
-/// Below this share of the largest column's square, a product with the adjugate is mostly rounding.
+/// Below this share of the largest column's square, a product with the adjugate is mostly rounding error.
 pub const ACROSS: f32 = 1e-5;
 
-/// The direction that a tensor deflects `along` to (after Lazar et al. 2003): `weights` are those of
-/// the unit vectors e, u and D u, where `principal` is e in the sense of u, `along`.
+/// The direction to which a tensor deflects `along` (after Lazar et al. 2003): `weights` are those of the unit
+/// vectors e, u and D u, where `principal` is e in the sense of u, which is `along`.
 #[inline(always)]
 pub fn deflected(d: [f32; 6], principal: [f32; 3], along: [f32; 3], weights: [f32; 3]) -> [f32; 3] {
     let [xx, xy, xz, yy, yz, zz] = d;
@@ -68,7 +67,8 @@ pub fn deflected(d: [f32; 6], principal: [f32; 3], along: [f32; 3], weights: [f3
         xz * x + yz * y + zz * z,
     ];
     let length = |v: [f32; 3]| ((v[0] * v[0] + v[1] * v[1]) + v[2] * v[2]).sqrt();
-    // Outside the mask the tensor is 0: nothing is turned there. 1e-15 mm²/s is far below water.
+    // Outside the mask the tensor is 0: nothing is deflected there. 1e-15 mm²/s is far below the diffusivity of
+    // water.
     let turned_by = length(turned);
     let share = if turned_by > 1e-15 {
         weights[2] / turned_by
@@ -84,15 +84,14 @@ pub fn deflected(d: [f32; 6], principal: [f32; 3], along: [f32; 3], weights: [f3
     sum.map(|c| c * scale)
 }
 
-/// Unit eigenvector of the largest eigenvalue, in the sense of `along` (any sense where `along` is 0
-/// or at a right angle). An isotropic tensor gives `along` itself.
+/// Unit eigenvector of the largest eigenvalue, in the sense of `along` (in any sense if `along` is 0 or
+/// perpendicular). For an isotropic tensor it is `along` itself.
 ///
-/// The deviator is scaled so that its eigenvalues are x = 2 cos(..), the roots of x³ − 3x = 2r with
-/// r half its determinant (Smith 1961). For the largest root the adjugate of B − xI is
-/// (x − x₂)(x − x₃) v vᵀ: its product with `along` is v in the right sense, whatever v's sign, and
-/// a second product removes what an error of x lets through of the other eigenvectors. Error below
-/// 1e-4 rad where FA ≥ 0.1 and the two largest eigenvalues differ by 5 % of the root mean square
-/// deviator.
+/// The deviator is scaled so that its eigenvalues are x = 2 cos(..), the roots of x³ − 3x = 2r with r half its
+/// determinant (Smith 1961). For the largest root the adjugate of B − xI is (x − x₂)(x − x₃) v vᵀ: its product with
+/// `along` is v in the right sense, whatever v's sign, and a second product removes the components of the other
+/// eigenvectors that an error of x leaves. The error is below 1e-4 rad where FA ≥ 0.1 and the two largest eigenvalues
+/// differ by 5 % of the root mean square deviator.
 #[inline(always)]
 pub fn principal(d: [f32; 6], parts: &Deviator, along: [f32; 3]) -> [f32; 3] {
     let p = (parts.spread * (1.0 / 6.0)).sqrt();
@@ -104,7 +103,7 @@ pub fn principal(d: [f32; 6], parts: &Deviator, along: [f32; 3]) -> [f32; 3] {
     let [a, b, c] = parts.diagonal.map(|v| v * scale);
     let [xy, xz, yz] = [d[1] * scale, d[2] * scale, d[4] * scale];
     let determinant = a * (b * c - yz * yz) - xy * (xy * c - yz * xz) + xz * (xy * yz - b * xz);
-    // (1 + r) / 2; the root of it is cos(θ/2) where r = cos θ.
+    // (1 + r) / 2; its square root is cos(θ/2) where r = cos θ.
     let share = 0.5 + 0.25 * determinant;
     let share = if share > 0.0 { share } else { 0.0 };
     let share = if share < 1.0 { share } else { 1.0 };
@@ -131,7 +130,7 @@ pub fn principal(d: [f32; 6], parts: &Deviator, along: [f32; 3]) -> [f32; 3] {
     };
     let dot = |u: [f32; 3], v: [f32; 3]| u[0] * v[0] + u[1] * v[1] + u[2] * v[2];
 
-    // Close to a right angle the product is mostly rounding: there take the largest column.
+    // Near a right angle the product is mostly rounding error: the largest column is used instead.
     let first = (xx >= yy) & (xx >= zz);
     let second = yy >= zz;
     let pick = |x: f32, y: f32, z: f32| {

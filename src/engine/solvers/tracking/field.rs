@@ -1,9 +1,9 @@
-//! Tensors between voxel centres, for several points side by side.
+//! Interpolates tensors between voxel centres, for several points side by side.
 //!
-//! A record is one voxel's 32 bytes: six tensor components, whether it was fitted, and nothing. All
-//! eight are interpolated alike. `inside` then is the share of fitted voxels: a point is in the mask
-//! where it is at least one half. Tensors outside are 0, so that the interpolated tensor near the
-//! mask's surface is a scaled mean of fitted voxels: same direction, same anisotropy.
+//! A record is one voxel's 32 bytes: six tensor components, whether it was fitted, and padding. All eight are
+//! interpolated alike. `inside` is then the fraction of fitted voxels: a point is in the mask where it is at least
+//! one half. Tensors outside are 0, so that the interpolated tensor near the mask's surface is a scaled mean of
+//! fitted voxels, with the same direction and anisotropy.
 
 use crate::data::{Grid, TensorField};
 use crate::solvers::curves::cells::{Axis, Record, rows, thick, thickened};
@@ -38,7 +38,7 @@ impl Points {
     }
 }
 
-// One loop a component: the compiler turns each into one vector instruction.
+// One loop per component: the compiler turns each into one vector instruction.
 impl Add for Points {
     type Output = Self;
     #[inline(always)]
@@ -82,7 +82,7 @@ fn scale(mut a: Lane<f32>, factor: f32) -> Lane<f32> {
 /// Interpolated records.
 pub struct Samples {
     pub records: Lane<Record>,
-    /// 1 where the point lies in the box of a voxel; else the nearest point that does was taken.
+    /// 1 where the point lies in the box of a voxel; elsewhere the nearest such point was used.
     pub in_volume: Lane<u32>,
 }
 
@@ -90,7 +90,7 @@ pub trait Sampler: Sync {
     fn sample(&self, at: &Points) -> Samples;
 }
 
-/// From world points to cells of eight voxel centres.
+/// Maps world points to cells of eight voxel centres.
 struct Lattice {
     /// Rows of the affine from world to voxel.
     voxel_from_world: [[f32; 4]; 3],
@@ -127,10 +127,10 @@ impl Lattice {
             let [mx, my, mz, shift] = self.voxel_from_world[axis];
             for lane in 0..LANES {
                 let v = (mx * at.x[lane] + my * at.y[lane]) + (mz * at.z[lane] + shift);
-                let place = self.axes[axis].place(v);
-                cells.in_volume[lane] &= place.in_volume;
-                cells.corner[axis][lane] = place.cell;
-                cells.fraction[axis][lane] = place.t;
+                let position = self.axes[axis].position(v);
+                cells.in_volume[lane] &= position.in_volume;
+                cells.corner[axis][lane] = position.cell;
+                cells.fraction[axis][lane] = position.t;
             }
         }
         cells
@@ -160,7 +160,7 @@ fn weighted(weight: f32, record: &Record) -> Record {
 pub struct Trilinear<'a> {
     lattice: Lattice,
     pub records: Cow<'a, [Record]>,
-    /// Records from a voxel to the next along y and z.
+    /// Distance in records from a voxel to the next along y and z.
     pub strides: [usize; 2],
 }
 
@@ -217,7 +217,7 @@ impl Sampler for Trilinear<'_> {
     }
 }
 
-/// Cubic B-splines through the voxels' values; twice continuously differentiable.
+/// Cubic B-splines that interpolate the voxels' values; twice continuously differentiable.
 pub struct Cubic<'a> {
     lattice: Lattice,
     pub coefficients: Coefficients<'a>,

@@ -1,4 +1,4 @@
-//! Follows many half streamlines, eight at a time: a lane whose streamline stopped takes the next.
+//! Follows many half streamlines, eight at a time: a lane whose streamline has stopped takes the next one.
 
 use super::direction::{deflected, deviator, principal};
 use super::field::{Lane, Points, Sampler};
@@ -16,14 +16,14 @@ use bytemuck::{Pod, Zeroable};
 pub struct HalfStreamlineRules {
     pub integrator: Integrator,
     pub step_mm: f32,
-    /// Square of the lowest FA; negative if any will do.
+    /// Square of the lowest FA; negative if there is no limit.
     pub min_fa_squared: f32,
-    /// Cosine of the largest turn in a step; below -1 if any will do.
+    /// Cosine of the largest turn per step; below -1 if there is no limit.
     pub min_cos: f32,
     pub max_steps: u32,
-    /// What reaching `max_steps` is called.
+    /// The stop reason at `max_steps`.
     pub at_max: StopReason,
-    /// Weights of e, u and D u where the direction of the step before is deflected.
+    /// Weights of e, u and D u if the direction of the previous step is deflected.
     pub deflection: Option<[f32; 3]>,
 }
 
@@ -35,14 +35,14 @@ pub struct Start {
     pub direction: [f32; 3],
 }
 
-/// One end of a streamline, from its seed outwards.
+/// One half of a streamline, from its seed outwards.
 #[derive(Clone, Copy)]
 pub struct StreamlineHalf {
     /// The points after the seed, `points[first..first + steps]` of [`StreamlineHalves`].
     pub first: usize,
     pub steps: u32,
     pub reason: StopReason,
-    /// The target region it ended in.
+    /// The target region in which it ended.
     pub target: Option<u32>,
 }
 
@@ -50,13 +50,13 @@ pub struct StreamlineHalves {
     pub points: Vec<[f32; 3]>,
     /// In the order of the starts; with both ways, the forward half, then the backward half.
     pub halves: Vec<StreamlineHalf>,
-    /// For each half and each gate the step on which it was first met; `u32::MAX` if never.
+    /// For each half and each gate, the step at which it was first met; `u32::MAX` if never.
     pub met: Vec<u32>,
     gates: usize,
 }
 
 impl StreamlineHalves {
-    /// Halves of all starts, with what their seeds meet: one that starts in a target or a terminate
+    /// Halves of all starts, with the regions that their seeds meet: one that starts in a target or a terminate
     /// region is finished.
     pub fn at_seeds(starts: &[Start], gates: &RegionTests, both_ways: bool) -> Self {
         let senses = senses(both_ways);
@@ -89,10 +89,10 @@ impl StreamlineHalves {
     }
 }
 
-/// A verdict that lets the streamline go on; others are a [`StopReason`].
+/// A verdict that lets the streamline continue; others are a [`StopReason`].
 const GO: u32 = u32::MAX;
 
-/// What the tensors say at a point.
+/// Tensor values at a point.
 struct View {
     direction: Points,
     verdict: Lane<u32>,
@@ -122,7 +122,7 @@ fn look<const DEFLECT: bool>(
         }
         let [x, y, z] = direction;
         let cos = (x * ax + y * ay) + z * az;
-        // Positive questions, so that NaN fails each; the last that fails names the reason.
+        // Tests are phrased so that NaN fails each; the last one that fails determines the reason.
         let verdict = if cos >= rules.min_cos {
             GO
         } else {
@@ -153,8 +153,8 @@ fn look<const DEFLECT: bool>(
     view
 }
 
-/// Directions alone, for the stages of a step. A stage that falls outside the mask, where the tensor
-/// is 0, keeps the direction it was given: the point at the end of the step is judged, not stages.
+/// Directions for the stages of a step. A stage outside the mask, where the tensor is 0, keeps the direction passed
+/// to it: only the point at the end of the step is judged.
 struct Directions<'a, S>(&'a S);
 
 impl<S: Sampler> DirectionField for Directions<'_, S> {
@@ -177,8 +177,8 @@ impl<S: Sampler> DirectionField for Directions<'_, S> {
     }
 }
 
-/// Starting directions of seed points, in the sense with positive z (then y, then x); `None` where
-/// the seed is outside or has too low an FA.
+/// Starting directions of seed points, in the sense with positive z (then y, then x); `None` if the seed is outside
+/// or its FA is too low.
 pub struct Begin<'a, S> {
     pub sampler: &'a S,
     pub rules: &'a HalfStreamlineRules,
@@ -190,7 +190,7 @@ impl<S: Sampler> Kernel for Begin<'_, S> {
 
     #[inline(always)]
     fn run<const FMA: bool>(self) -> Self::Output {
-        // Without any anisotropy there is no direction to start in.
+        // Without any anisotropy there is no starting direction.
         let rules = HalfStreamlineRules {
             min_fa_squared: self.rules.min_fa_squared.max(1e-8),
             min_cos: -2.0,
@@ -223,7 +223,7 @@ pub struct Follow<'a, S> {
     pub control: &'a Control,
 }
 
-/// A half under way.
+/// A half that is being followed.
 struct HalfStreamline {
     half: usize,
     points: Vec<[f32; 3]>,
@@ -234,21 +234,21 @@ impl<S: Sampler> Kernel for Follow<'_, S> {
 
     #[inline(always)]
     fn run<const FMA: bool>(self) -> Self::Output {
-        // Steps between looks at the control: 8 × 256 steps are less than a millisecond.
+        // Steps between two checks for cancellation: 8 × 256 steps take less than a millisecond.
         const PATIENCE: u32 = 256;
         let mut halves = StreamlineHalves::at_seeds(self.starts, self.gates, self.both_ways);
         halves.points.reserve(self.starts.len() * 128);
         let mut queue = Queue::new(self.both_ways);
-        let mut journeys: Lane<HalfStreamline> = std::array::from_fn(|_| HalfStreamline {
+        let mut paths: Lane<HalfStreamline> = std::array::from_fn(|_| HalfStreamline {
             half: usize::MAX,
             points: Vec::new(),
         });
         let mut at = Points::default();
         let mut along = Points::default();
         let mut running = 0;
-        for (lane, journey) in journeys.iter_mut().enumerate() {
+        for (lane, path) in paths.iter_mut().enumerate() {
             running +=
-                u32::from(self.board(lane, journey, &mut queue, &halves, &mut at, &mut along));
+                u32::from(self.assign_next(lane, path, &mut queue, &halves, &mut at, &mut along));
         }
         let mut patience = PATIENCE;
         while running > 0 {
@@ -270,19 +270,19 @@ impl<S: Sampler> Kernel for Follow<'_, S> {
             };
             let near = self.gates.near([&next.x, &next.y, &next.z]);
             let mut stopped = 0u32;
-            for (lane, journey) in journeys.iter_mut().enumerate() {
-                if journey.half == usize::MAX {
+            for (lane, path) in paths.iter_mut().enumerate() {
+                if path.half == usize::MAX {
                     continue;
                 }
                 let verdict = view.verdict[lane];
                 let mut stop = None;
                 if verdict == GO || verdict == StopReason::Angle as u32 {
                     if near[lane] == 0 {
-                        journey.points.push(next.get(lane));
+                        path.points.push(next.get(lane));
                     } else {
-                        stop = self.meet(journey, at.get(lane), next.get(lane), &mut halves);
+                        stop = self.meet(path, at.get(lane), next.get(lane), &mut halves);
                     }
-                    if stop.is_none() && journey.points.len() >= self.rules.max_steps as usize {
+                    if stop.is_none() && path.points.len() >= self.rules.max_steps as usize {
                         stop = Some((self.rules.at_max, None));
                     }
                 }
@@ -290,16 +290,16 @@ impl<S: Sampler> Kernel for Follow<'_, S> {
                     stop = Some((reason(verdict), None));
                 }
                 if let Some((reason, target)) = stop {
-                    halves.end(journey, reason, target);
+                    halves.end(path, reason, target);
                     stopped |= 1 << lane;
                 }
             }
             at = next;
             along = view.direction;
             if stopped != 0 {
-                for (lane, journey) in journeys.iter_mut().enumerate() {
+                for (lane, path) in paths.iter_mut().enumerate() {
                     if stopped >> lane & 1 == 1
-                        && !self.board(lane, journey, &mut queue, &halves, &mut at, &mut along)
+                        && !self.assign_next(lane, path, &mut queue, &halves, &mut at, &mut along)
                     {
                         running -= 1;
                     }
@@ -318,46 +318,46 @@ fn reason(verdict: u32) -> StopReason {
 }
 
 impl StreamlineHalves {
-    /// Takes over a finished journey's points.
-    fn end(&mut self, journey: &mut HalfStreamline, reason: StopReason, target: Option<u32>) {
-        self.halves[journey.half] = StreamlineHalf {
+    /// Takes the points of a finished half.
+    fn end(&mut self, path: &mut HalfStreamline, reason: StopReason, target: Option<u32>) {
+        self.halves[path.half] = StreamlineHalf {
             first: self.points.len(),
-            steps: journey.points.len() as u32,
+            steps: path.points.len() as u32,
             reason,
             target,
         };
-        self.points.append(&mut journey.points);
+        self.points.append(&mut path.points);
     }
 }
 
 impl<S: Sampler> Follow<'_, S> {
-    /// Gives a lane its next half; `false` if none is left.
-    fn board(
+    /// Gives a lane its next half; `false` if there is none.
+    fn assign_next(
         &self,
         lane: usize,
-        journey: &mut HalfStreamline,
+        path: &mut HalfStreamline,
         queue: &mut Queue,
         halves: &StreamlineHalves,
         at: &mut Points,
         along: &mut Points,
     ) -> bool {
         let Some(turn) = queue.take(&halves.halves, |half| half.reason) else {
-            journey.half = usize::MAX;
+            path.half = usize::MAX;
             return false;
         };
         let start = &self.starts[turn.start];
         at.set(lane, start.at);
         along.set(lane, start.direction.map(|c| turn.sense * c));
-        journey.half = turn.half;
+        path.half = turn.half;
         true
     }
 
-    /// Walks the segment to the new point: notes the regions it meets and adds the point, or the
-    /// one where it is cut.
+    /// Follows the segment to the new point: records the regions it meets and adds the point, or the point at which
+    /// it is cut.
     #[inline(never)]
     fn meet(
         &self,
-        journey: &mut HalfStreamline,
+        path: &mut HalfStreamline,
         from: [f32; 3],
         to: [f32; 3],
         halves: &mut StreamlineHalves,
@@ -366,12 +366,12 @@ impl<S: Sampler> Follow<'_, S> {
             return Some((StopReason::LeftMask, None));
         }
         let gates = self.gates.gates.len();
-        let met = &mut halves.met[journey.half * gates..][..gates];
+        let met = &mut halves.met[path.half * gates..][..gates];
         let crossing = self.gates.crossed(from, to, |gate| met[gate] == u32::MAX);
         for &gate in &crossing.met {
-            met[gate] = journey.points.len() as u32 + 1;
+            met[gate] = path.points.len() as u32 + 1;
         }
-        journey.points.push(crossing.end());
+        path.points.push(crossing.end());
         crossing.cut
     }
 }

@@ -1,4 +1,4 @@
-//! What tracking does alike wherever it runs: rules, seeds and how they start, room in memory.
+//! The part of tracking that all backends share: rules, seeds and their starts, memory budget.
 
 use super::field::{Cubic, Sampler, Trilinear};
 use super::follow::{Begin, HalfStreamlineRules, Start};
@@ -23,22 +23,22 @@ pub struct Job<'a> {
     pub limits: Limits,
     pub control: &'a Control,
     pub room: MemoryBudget<'a>,
-    /// How often all seeds are followed.
+    /// Number of times that all seeds are followed.
     pub repetitions: usize,
 }
 
 /// The seeds that can start, in order.
 #[derive(Default)]
-pub struct Begun {
+pub struct StartableSeeds {
     pub seeds: Vec<u32>,
     pub starts: Vec<Start>,
-    /// How many others there are.
+    /// Number of seeds that cannot start.
     pub no_start: u64,
 }
 
 impl<'a> Job<'a> {
-    /// What a seed's curve may have.
-    pub fn most_points(&self) -> u64 {
+    /// Largest number of points of a seed's curve.
+    pub fn max_points(&self) -> u64 {
         1 + senses(self.limits.both_ways) as u64 * u64::from(self.rules.max_steps)
     }
 
@@ -81,8 +81,12 @@ impl<'a> Job<'a> {
         })
     }
 
-    /// Which seeds can start, and how.
-    pub fn begin<S: Sampler>(&self, sampler: &S, seeds: impl Iterator<Item = usize>) -> Begun {
+    /// The seeds that can start, with their starts.
+    pub fn begin<S: Sampler>(
+        &self,
+        sampler: &S,
+        seeds: impl Iterator<Item = usize>,
+    ) -> StartableSeeds {
         let seeds: Vec<usize> = seeds.collect();
         let points: Vec<[f32; 3]> = seeds.iter().map(|&i| self.seeds.point(i)).collect();
         let starts = simd::dispatch(Begin {
@@ -90,9 +94,9 @@ impl<'a> Job<'a> {
             rules: &self.rules,
             seeds: &points,
         });
-        let mut started = Begun::default();
+        let mut started = StartableSeeds::default();
         for (seed, start) in seeds.into_iter().zip(starts) {
-            // Mask regions bound the seeds too.
+            // Mask regions apply to seeds, too.
             match start.filter(|s| self.gates.allows(s.at)) {
                 Some(start) => {
                     started.seeds.push(seed as u32);
@@ -104,8 +108,8 @@ impl<'a> Job<'a> {
         started
     }
 
-    /// As [`Job::begin`] on all threads, which need to be installed.
-    pub fn begin_all(&self, sampled: &Sampled, seeds: &[u32]) -> Result<Begun, Cancelled> {
+    /// Does the same as [`Job::begin`] on all threads, which must be installed.
+    pub fn begin_all(&self, sampled: &Sampled, seeds: &[u32]) -> Result<StartableSeeds, Cancelled> {
         const PART: usize = 1024;
         let begin = |part: &[u32]| {
             self.control.check()?;
@@ -115,8 +119,9 @@ impl<'a> Job<'a> {
                 Sampled::Cubic(sampler) => self.begin(sampler, seeds),
             })
         };
-        let parts: Result<Vec<Begun>, Cancelled> = seeds.par_chunks(PART).map(begin).collect();
-        let mut all = Begun::default();
+        let parts: Result<Vec<StartableSeeds>, Cancelled> =
+            seeds.par_chunks(PART).map(begin).collect();
+        let mut all = StartableSeeds::default();
         for part in parts? {
             all.seeds.extend(part.seeds);
             all.starts.extend(part.starts);
@@ -125,7 +130,7 @@ impl<'a> Job<'a> {
         Ok(all)
     }
 
-    /// One output in the order of the parts; needs the backend's threads installed.
+    /// One output in the order of the parts. Needs the backend's threads installed.
     pub fn output(&self, parts: Vec<JoinedCurves>) -> Result<Output, Error> {
         Ok(gather(parts, &self.gates, false)?)
     }
@@ -161,7 +166,7 @@ impl<'a> Sampled<'a> {
         }
     }
 
-    /// Records from one to the next along y and z.
+    /// Distance in records from one to the next along y and z.
     pub fn strides(&self) -> [usize; 2] {
         match self {
             Self::Trilinear(sampler) => sampler.strides,

@@ -1,7 +1,7 @@
-//! Joins the halves of each seed and decides its fate.
+//! Joins the halves of each seed and determines its outcome.
 
 use super::follow::StreamlineHalves;
-use super::job::Begun;
+use super::job::StartableSeeds;
 use crate::data::tractogram::length_mm;
 use crate::solvers::curves::collect::{JoinedCurves, MISSED_EVERY};
 use crate::solvers::curves::half_queue::senses;
@@ -10,19 +10,19 @@ use crate::solvers::curves::{SeedOutcome, StopReason};
 use rayon::prelude::*;
 use std::ops::Range;
 
-/// What joining needs to know of the parameters.
+/// Parameters used by joining.
 #[derive(Clone, Copy)]
 pub struct Limits {
     pub both_ways: bool,
     pub min_length_mm: f32,
-    /// Steps of both halves together.
+    /// Largest number of steps of both halves together.
     pub max_steps: u32,
     pub step_mm: f32,
 }
 
-/// A half after the length limit.
+/// A half after the length limit is applied.
 struct End<'a> {
-    /// The first of its points, and how many are left.
+    /// Index of its first point, and number of remaining points.
     first: usize,
     steps: u32,
     reason: StopReason,
@@ -31,7 +31,7 @@ struct End<'a> {
 }
 
 impl<'a> End<'a> {
-    /// Keeps at most `steps`; what came later did not happen.
+    /// Keeps at most `steps`; later events are discarded.
     fn new(halves: &'a StreamlineHalves, index: usize, steps: u32) -> Self {
         let half = halves.halves[index];
         let kept = half.steps.min(steps);
@@ -57,11 +57,11 @@ impl<'a> End<'a> {
     }
 }
 
-/// A streamline before its points are looked at.
+/// A streamline before its points are examined.
 struct Plan<'a> {
     forward: End<'a>,
     backward: End<'a>,
-    /// One that is kept may still turn out to be too short.
+    /// A streamline with outcome kept may still turn out too short.
     fate: SeedOutcome,
 }
 
@@ -107,13 +107,13 @@ impl Limits {
         }
     }
 
-    /// More than this many steps can be long, however coordinates and sums are rounded.
+    /// An upper bound on the length of this many steps, however coordinates and sums are rounded.
     fn longest_mm(&self, steps: f32) -> f32 {
         steps * (1.01 * self.step_mm + 1e-4)
     }
 
-    /// How many points of the halves of one streamline [`JoinedCurves::add_streamlines`] will ask for:
-    /// forward and backward.
+    /// Number of points, forward and backward, that [`JoinedCurves::add_streamlines`] will request for one
+    /// streamline.
     pub fn wants(
         &self,
         seed: u32,
@@ -131,14 +131,14 @@ impl Limits {
     }
 }
 
-/// Whether a streamline that missed the targets is kept to be shown: by the seed's index, so that the choice
-/// does not depend on the others.
+/// Whether a streamline that missed the targets is kept for display: determined by the seed's index, so that the
+/// choice does not depend on the others.
 fn is_shown(seed: u32) -> bool {
     (seed as usize).is_multiple_of(MISSED_EVERY)
 }
 
-/// Steps each of two halves may keep of a total: the longer gives way first, so that neither sense
-/// is favoured.
+/// Number of steps that each of two halves may keep of a total: the longer one is shortened first, so that neither
+/// sense is favoured.
 fn share(forward: u32, backward: u32, total: u32) -> [u32; 2] {
     if forward.saturating_add(backward) <= total {
         return [forward, backward];
@@ -153,10 +153,9 @@ fn share(forward: u32, backward: u32, total: u32) -> [u32; 2] {
     }
 }
 
-/// All streamlines of these starts, in parts that threads share. Needs the backend's threads
-/// installed.
+/// All streamlines of these starts, in parts that threads share. Needs the backend's threads installed.
 pub fn all(
-    started: &Begun,
+    started: &StartableSeeds,
     halves: &StreamlineHalves,
     gates: &RegionTests,
     limits: &Limits,
@@ -176,10 +175,10 @@ pub fn all(
 }
 
 impl JoinedCurves {
-    /// Adds the streamlines of some of the seeds that started; `halves` are those of all.
+    /// Adds the streamlines of some of the started seeds; `halves` are those of all of them.
     pub fn add_streamlines(
         &mut self,
-        started: &Begun,
+        started: &StartableSeeds,
         range: Range<usize>,
         halves: &StreamlineHalves,
         gates: &RegionTests,
@@ -192,7 +191,7 @@ impl JoinedCurves {
             let plan = limits.plan(halves, i * senses, gates);
             self.add_streamline(started.seeds[i], started.starts[i].at, halves, plan, limits);
         }
-        // Vectors grow by doubling; thousands of parts would hold as much again for nothing.
+        // Vectors grow by doubling; thousands of parts would otherwise waste as much memory again.
         self.kept.points.shrink_to_fit();
         self.missed.points.shrink_to_fit();
     }
@@ -205,11 +204,11 @@ impl JoinedCurves {
         plan: Plan,
         limits: &Limits,
     ) {
-        // The backward half comes first and is walked from its end to the seed.
+        // The backward half comes first and is followed from its end to the seed.
         let (mut head, mut tail) = (plan.backward, plan.forward);
         self.stops[tail.reason as usize] += 1;
         self.stops[head.reason as usize] += 1;
-        // A streamline that reached a target ends in it; with one at both ends, in the first named.
+        // A streamline that reached a target ends in it; with targets at both ends, in the first named one.
         let last = |end: &End| end.target.unwrap_or(u32::MAX);
         if last(&head) < last(&tail) {
             std::mem::swap(&mut head, &mut tail);

@@ -1,33 +1,31 @@
 //! Deterministic streamlines along the principal direction of a tensor field.
 //!
-//! A streamline solves dx/ds = e(x), where e is the unit eigenvector of the largest eigenvalue of
-//! D(x) and s is length in mm (Mori et al. 1999; Conturo et al. 1999; Basser et al. 2000, eq. 3). e
-//! has no sign: it takes the one that makes less than a right angle with the step before.
+//! A streamline solves dx/ds = e(x), where e is the unit eigenvector of the largest eigenvalue of D(x) and s is
+//! length in mm (Mori et al. 1999; Conturo et al. 1999; Basser et al. 2000, eq. 3). The sign of e is undetermined: it
+//! is chosen to make less than a right angle with the previous step.
 //!
-//! *Scheme.* The six components of D are interpolated (never e, whose sign is meaningless), linearly
-//! or by cubic B-splines, and e is found anew wherever it is needed. Steps are Euler's, the midpoint
-//! rule or the classical Runge-Kutta method: order 1, 2 and 4 in a smooth field. Linear
-//! interpolation has kinks at cell faces and an error of second order in the voxel size, which then
-//! limits the result; splines have an error of fourth order.
+//! *Scheme.* The six components of D are interpolated (never e, whose sign is meaningless), linearly or by cubic
+//! B-splines, and e is computed wherever it is needed. Steps are Euler's, the midpoint rule or the classical
+//! Runge-Kutta method: order 1, 2 and 4 in a smooth field. Linear interpolation has kinks at cell faces and an error
+//! of second order in the voxel size, which then limits the result; splines have an error of fourth order.
 //!
-//! *Deflection* (after Lazar et al. 2003, Hum Brain Mapp 18:306) takes instead of e the direction
-//! v = f e + (1 − f)((1 − g) u + g D u), where u is the direction of the step before and v, u, e and
-//! D u are scaled to unit length, which is our choice: only then are f and g shares. It is defined by the step: each is
-//! straight (Euler), and a longer one is deflected less often. f = 1 is Euler's rule along e.
+//! *Deflection* (after Lazar et al. 2003, Hum Brain Mapp 18:306) replaces e by the direction v = f e + (1 − f)((1 −
+//! g) u + g D u), where u is the direction of the previous step and v, u, e and D u are scaled to unit length, which
+//! is our choice: only then are f and g shares. It is defined per step: each step is straight (Euler), and longer
+//! steps are deflected less often. f = 1 is Euler's rule along e.
 //!
-//! *Cost.* One, two or four interpolations and directions a step; eight streamlines side by side in
-//! vector registers (`follow`). All arithmetic is plain IEEE `f32` without fused operations, so
-//! that every instruction set gives the same streamlines. Graphics cards fuse and take shorter roots:
-//! there a streamline differs by rounding, and by what rounding decides at a border.
+//! *Cost.* One, two or four interpolations and directions per step; eight streamlines side by side in vector
+//! registers (`follow`). All arithmetic is plain IEEE `f32` without fused operations, so that every instruction set
+//! gives the same streamlines. Graphics cards use fused operations and approximate roots: their streamlines differ by
+//! rounding, and where rounding decides at a border.
 //!
-//! *What counts,* besides the rules of [`super::curves`].
-//! - FA is that of the interpolated tensor. A streamline ends at the last point that passes; a turn
-//!   above the limit ends it at the point where it would turn.
-//! - The two halves become one streamline: backward half from its end, seed, forward half; reversed
-//!   where only so it ends in its target. Where both halves reach a target both are cut, and the end
-//!   is the half in the target named first; it counts once for each of the two targets.
-//! - The length limit holds for both halves together, in whole steps: the longer half gives way
-//!   first.
+//! *Rules* in addition to those of [`super::curves`]:
+//! - FA is that of the interpolated tensor. A streamline ends at the last point that passes; a turn above the limit
+//!   ends it at the point where it would turn.
+//! - The two halves become one streamline: backward half from its end, seed, forward half; reversed if that makes it
+//!   end in its target. If both halves reach a target, both are cut, and the streamline ends with the half in the
+//!   target named first; it counts once for each of the two targets.
+//! - The length limit applies to both halves together, in whole steps: the longer half is shortened first.
 
 mod cpu;
 mod cuda;
@@ -47,7 +45,7 @@ use super::tensor_fit::Residuals;
 use crate::compute::{Accelerator, Backend, Control, memory};
 use crate::data::{Region, Tensor, TensorField};
 
-/// Tracks from the regions with role seed (the whole mask if none) and filters by the others.
+/// Tracks from the regions with role seed (from the whole mask if there is none) and filters by the others.
 pub fn track(
     field: &TensorField,
     regions: &[Region],
@@ -58,8 +56,8 @@ pub fn track(
     track_within(field, regions, params, None, backend, control)
 }
 
-/// As [`track`]; stops with a sentence when the streamlines take more than this much memory, in
-/// bytes, and refuses to start where a sample of them foretells it.
+/// Does the same as [`track`]; returns an error if the streamlines take more than this much memory, in bytes, and
+/// does not start if a sample of them predicts that.
 pub fn track_within(
     field: &TensorField,
     regions: &[Region],
@@ -79,7 +77,7 @@ pub fn track_within(
     control.check()?;
     claim_spline(field, params)?;
     match backend.accelerator() {
-        // The kernel knows no deflection.
+        // The kernel does not implement deflection.
         Some(Accelerator::Cuda(_)) if params.deflection.is_none() => {
             cuda::track(field, regions, params, memory, backend, control)
         }
@@ -87,13 +85,13 @@ pub fn track_within(
     }
 }
 
-/// Probabilistic streamlines: those of [`track_within`] in the tensors of each repetition of a wild
-/// bootstrap, one repetition after the other, as many as the parameters say; on the CPU.
+/// Probabilistic streamlines: those of [`track_within`] in the tensors of each repetition of a wild bootstrap, one
+/// repetition after the other, as many as the parameters request; on the CPU.
 ///
-/// Each repetition is a whole field with signs of its own in every voxel, so that every streamline
-/// sees one consistent sample of the noise, as in a scan that was taken again. It depends on the random
-/// seed and its number alone; fates and stops are counted over all. At any time one repetition's tensors
-/// are held. `field` is the fit that the residuals are from.
+/// Each repetition is a whole field with its own signs in every voxel, so that every streamline sees one consistent
+/// sample of the noise, as in a repeated scan. It depends only on the random seed and its number; outcomes and stops
+/// are summed over all repetitions. Only one repetition's tensors are in memory at any time. `field` is the fit to
+/// which the residuals belong.
 pub fn track_bootstrap(
     field: &TensorField,
     residuals: &Residuals,
@@ -121,7 +119,7 @@ pub fn track_bootstrap(
     backend.install(|| cpu::bootstrap(field, residuals, regions, params, memory, control))
 }
 
-/// Coefficients of the spline, twice while they are made.
+/// Memory for the spline's coefficients, twice while they are computed.
 fn claim_spline(field: &TensorField, params: &Params) -> Result<(), Error> {
     let each = match params.interpolation {
         Interpolation::Trilinear => return Ok(()),
@@ -135,8 +133,8 @@ fn claim_spline(field: &TensorField, params: &Params) -> Result<(), Error> {
     )?)
 }
 
-/// Unit eigenvector of the largest eigenvalue of the tensor xx xy xz yy yz zz, in the sense of
-/// `along`; in any sense where `along` is 0. As tracking computes it.
+/// Unit eigenvector of the largest eigenvalue of the tensor xx xy xz yy yz zz, in the sense of `along`; in any sense
+/// if `along` is 0. The same as in tracking.
 pub fn principal_direction(d: [f32; 6], along: [f32; 3]) -> [f32; 3] {
     direction::principal(d, &direction::deviator(d), along)
 }

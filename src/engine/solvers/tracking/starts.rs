@@ -1,4 +1,4 @@
-//! Why seeds do not start.
+//! The reasons why seeds do not start.
 
 use super::direction::deviator;
 use super::field::{Points, Sampler, Trilinear};
@@ -11,11 +11,11 @@ use crate::solvers::curves::seeding::Seeds;
 use crate::solvers::curves::{Output, Params, SeedOutcome, Starts};
 use glam::DVec3;
 
-/// At most this many seeds are looked at: enough to tell the reason.
-const MOST: usize = 4096;
+/// Largest number of seeds examined: enough to find the reason.
+const MAX_EXAMINED: usize = 4096;
 
 impl Output {
-    /// Notes why nothing starts, where nothing was kept and some seeds did not.
+    /// Records why nothing starts, if nothing was kept and some seeds did not start.
     pub fn look_for_starts(
         &mut self,
         field: &TensorField,
@@ -31,7 +31,7 @@ impl Output {
     }
 }
 
-/// Looks at the seeds of these regions and parameters, evenly spread where there are many.
+/// Examines the seeds of these regions and parameters, evenly spaced if there are many.
 pub fn starts(
     field: &TensorField,
     regions: &[Region],
@@ -43,13 +43,13 @@ pub fn starts(
         let seeds = Seeds::new(field, regions, params, control)?;
         let masks: Vec<&Region> = regions.iter().filter(|r| r.role == Role::Mask).collect();
         let sampler = Trilinear::new(field);
-        // Without any anisotropy there is no direction to start in.
+        // Without any anisotropy there is no starting direction.
         let least = params.min_fa.map_or(0.0, |fa| (fa * fa) as f32).max(1e-8);
         let mut found = Starts {
             min_fa: params.min_fa,
             ..Starts::default()
         };
-        let step = seeds.len().div_ceil(MOST).max(1);
+        let step = seeds.len().div_ceil(MAX_EXAMINED).max(1);
         let points: Vec<[f32; 3]> = (0..seeds.len())
             .step_by(step)
             .map(|i| seeds.point(i))

@@ -1,5 +1,4 @@
-//! Questions about curves, however they were made: which of them, what values along them, which under
-//! the pointer.
+//! Queries on curves, however they were made: selection, values along them, and picking on the screen.
 
 pub mod pick;
 pub mod profile;

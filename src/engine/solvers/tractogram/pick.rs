@@ -1,7 +1,7 @@
-//! Streamlines under the pointer and within an outline on the screen.
+//! Streamlines near the pointer and within an outline on the screen.
 //!
-//! Every segment is projected in single precision; one that comes behind the eye is passed over. On a slice
-//! only what lies in the slab counts.
+//! Every segment is projected in single precision; segments behind the eye are skipped. On a slice only the part in
+//! the slab counts.
 
 use crate::compute::{Backend, Cancelled, Control};
 use crate::data::Tractogram;
@@ -10,40 +10,40 @@ use glam::{DMat4, DVec2, Mat4, Vec2, Vec3};
 use rayon::prelude::*;
 
 const CHUNK: usize = 2048;
-/// Streamlines are drawn about this wide: of several so near the one in front is meant, points.
+/// Approximate width of streamlines on the screen, points: of several within it, the one in front is chosen.
 const ALIKE: f32 = 2.0;
-/// Segments within an outline are looked at this densely, points.
+/// Sampling distance of segments within an outline, points.
 const STEP: f32 = 1.5;
 
-/// From the world to the screen.
+/// Projection from the world to the screen.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Screen {
     /// x and y in points, z a depth (smaller in front), all times w.
     pub from_world: DMat4,
-    /// Depths beyond -1 and 1 are not shown.
+    /// Whether depths beyond -1 and 1 are hidden.
     pub slab: bool,
 }
 
-/// What is looked for.
+/// The query.
 #[derive(Clone, PartialEq, Debug)]
-pub enum Wanted {
-    /// The one nearest to a place, at most this many points away.
+pub enum PickQuery {
+    /// The streamline nearest to a point on the screen, at most this many points away.
     Nearest { at: DVec2, radius: f64 },
-    /// Those that come into a closed outline.
+    /// The streamlines that enter a closed outline.
     Within(Vec<DVec2>),
 }
 
-/// The indices found, ascending; only streamlines whose mark is set, where there are marks.
+/// Indices of the streamlines found, ascending; with marks, only of marked streamlines.
 pub fn pick(
     tractogram: &Tractogram,
     among: Option<&[bool]>,
     screen: &Screen,
-    requested: &Wanted,
+    requested: &PickQuery,
     backend: &Backend,
     control: &Control,
 ) -> Result<Vec<u32>, Error> {
     match requested {
-        Wanted::Nearest { at, radius } => {
+        PickQuery::Nearest { at, radius } => {
             let at = at.as_vec2();
             let radius = *radius as f32;
             let key = |(off, depth): (f32, f32)| ((off - ALIKE).max(0.0), depth);
@@ -56,7 +56,7 @@ pub fn pick(
                 .min_by(|(_, a), (_, b)| a.0.total_cmp(&b.0).then(a.1.total_cmp(&b.1)));
             Ok(least.into_iter().map(|(line, _)| line).collect())
         }
-        Wanted::Within(outline) => {
+        PickQuery::Within(outline) => {
             let Some(inside) = Filled::new(outline) else {
                 return Ok(Vec::new());
             };
@@ -68,7 +68,7 @@ pub fn pick(
     }
 }
 
-/// What a look at each streamline gives, in order.
+/// The results of a test of each streamline, in order.
 fn each<T: Send>(
     tractogram: &Tractogram,
     among: Option<&[bool]>,
@@ -92,7 +92,7 @@ fn each<T: Send>(
     Ok(found?.into_iter().flatten().collect())
 }
 
-/// Calls `visit` with the ends of every segment that is seen: x, y, depth.
+/// Calls `visit` with the ends of every visible segment: x, y, depth.
 fn segments(points: &[[f32; 3]], screen: &Screen, mut visit: impl FnMut(Vec3, Vec3) -> bool) {
     let m: Mat4 = screen.from_world.as_mat4();
     let project = |p: &[f32; 3]| {
@@ -137,7 +137,7 @@ fn cut(a: Vec3, b: Vec3, slab: bool) -> Option<(Vec3, Vec3)> {
     Some((a.lerp(b, s), a.lerp(b, t)))
 }
 
-/// Distance on the screen, and the depth there.
+/// Distance on the screen, and the depth at the nearest point.
 fn nearest(points: &[[f32; 3]], screen: &Screen, at: Vec2) -> Option<(f32, f32)> {
     let mut best: Option<(f32, f32)> = None;
     segments(points, screen, |a, b| {
@@ -171,7 +171,7 @@ fn comes_in(points: &[[f32; 3]], screen: &Screen, inside: &Filled) -> bool {
     found
 }
 
-/// The inside of an outline, point by point.
+/// The inside of an outline, rasterised in points.
 struct Filled {
     low: Vec2,
     high: Vec2,
@@ -180,13 +180,13 @@ struct Filled {
 }
 
 impl Filled {
-    /// Even-odd; `None` for fewer than three corners or without size.
+    /// Even-odd rule; `None` for fewer than three corners or an empty outline.
     fn new(outline: &[DVec2]) -> Option<Self> {
-        const MOST: f64 = 1e4;
+        const MAX_EXTENT: f64 = 1e4;
         if outline.len() < 3
             || !outline
                 .iter()
-                .all(|p| p.is_finite() && p.abs().max_element() < MOST)
+                .all(|p| p.is_finite() && p.abs().max_element() < MAX_EXTENT)
         {
             return None;
         }

@@ -1,17 +1,17 @@
-//! Values along a bundle: every streamline at the same number of places, all in one direction.
+//! Values along a bundle: every streamline at the same number of nodes, all in one direction.
 //!
-//! Each streamline is resampled to `nodes` points, equally far apart along its length. Its direction is
-//! the one in which it lies nearer to the bundle's mean line, by the mean distance of corresponding
-//! points (Garyfallidis et al. 2012, eq. 1); the mean line is found anew until no streamline turns.
-//! At each node the mean and the sample standard deviation over the streamlines are taken (Yeatman et al.
-//! 2012, with equal weights), in double precision by pairwise updates (Chan et al. 1983).
+//! Each streamline is resampled to `nodes` points, equally spaced along its length. Its direction is the one in which
+//! it lies closer to the bundle's mean line, by the mean distance of corresponding points (Garyfallidis et al. 2012,
+//! eq. 1); the mean line is recomputed until no streamline is reversed. At each node the mean and the sample standard
+//! deviation over the streamlines are computed (Yeatman et al. 2012, with equal weights), in double precision by
+//! pairwise updates (Chan et al. 1983).
 //!
-//! *Cost.* One pass over the points for the directions, one for the values.
+//! *Cost.* One pass over the points for the directions, and one for the values.
 
 use super::sample::sample_frame;
 use crate::compute::memory::claim_for;
 use crate::compute::{Backend, Cancelled, Control};
-use crate::data::words::counted;
+use crate::data::text::counted;
 use crate::data::{Region, Tractogram, Volume};
 use crate::solvers::Error;
 use glam::{DVec3, Vec3};
@@ -19,64 +19,64 @@ use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
-/// Points by which directions are compared.
+/// Number of points by which directions are compared.
 const COARSE: usize = 12;
-/// Mean lines that are tried; few bundles need a third.
+/// Largest number of mean lines; few bundles need a third.
 const PASSES: usize = 10;
 const CHUNK: usize = 1024;
-/// What the window asks for at most.
-pub const MOST_NODES: usize = 1000;
+/// Largest number of nodes that the window requests.
+pub const MAX_NODES: usize = 1000;
 
-/// Where a bundle starts.
+/// The end at which a bundle starts.
 #[derive(Clone, Debug)]
 pub enum Start {
-    /// At the end that is more to the left, behind or below, whichever the bundle spans most.
+    /// The end farther to the left, behind or below, whichever axis the bundle spans most.
     Axis,
-    /// At the end nearer to the middle of a region.
+    /// The end nearer to the centre of a region.
     Near(Arc<Region>),
 }
 
-/// What is looked at along the streamlines.
+/// The quantity sampled along the streamlines.
 #[derive(Clone, Debug)]
 pub enum Along {
-    /// A value per point, linear between points.
+    /// A value per point, interpolated linearly.
     Value(String),
-    /// A frame of an image, trilinear.
+    /// A frame of an image, interpolated trilinearly.
     Image(Volume, usize),
 }
 
-/// One value along a bundle, one number for each node.
+/// One quantity along a bundle, one number per node.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Track {
     pub mean: Vec<f32>,
-    /// Of the sample; 0 for one streamline.
+    /// Sample standard deviation; 0 for one streamline.
     pub sd: Vec<f32>,
-    /// Streamlines with a finite value there.
+    /// Number of streamlines with a finite value at the node.
     pub count: Vec<u32>,
 }
 
 #[derive(Clone, PartialEq, Debug)]
 pub struct Profile {
-    /// World mm, the mean of all streamlines at each node.
+    /// Mean of all streamlines at each node, world mm.
     pub centre: Vec<[f32; 3]>,
     /// Mean length of the streamlines, mm.
     pub length_mm: f32,
-    /// Streamlines that took part, and those without length, which could not.
+    /// Number of streamlines used, and of those without length, which are left out.
     pub lines: usize,
     pub passed_over: usize,
-    /// In the order asked for.
+    /// In the requested order.
     pub tracks: Vec<Track>,
 }
 
-/// Which end of the bundle is the start, in words that a session keeps.
+/// The end of the bundle at which it starts, as stored in sessions.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub enum Sense {
     AsIs,
     Turned,
 }
 
-/// Along those streamlines whose mark is set, or all. Fails where a value is named that there is not,
-/// and where no streamline has a length.
+/// Computes profiles along the marked streamlines, or all. Fails if a named value does not exist, or if no streamline
+/// has a length.
 pub fn profile(
     tractogram: &Tractogram,
     among: Option<&[bool]>,
@@ -85,9 +85,9 @@ pub fn profile(
     backend: &Backend,
     control: &Control,
 ) -> Result<Profile, Error> {
-    if !(2..=MOST_NODES).contains(&nodes) {
+    if !(2..=MAX_NODES).contains(&nodes) {
         return Err(Error::Input(format!(
-            "Found {}, expected 2 to {MOST_NODES}; choose 100, say",
+            "Found {}, expected 2 to {MAX_NODES}; choose 100, say",
             counted(nodes, "node")
         )));
     }
@@ -145,7 +145,7 @@ pub fn profile(
         }
         sums
     })?;
-    // In the order of the streamlines, whatever thread came first.
+    // In the order of the streamlines, whichever thread finished first.
     let sums = parts
         .into_iter()
         .fold(Sums::new(nodes, samplers.len()), Sums::joined);
@@ -160,7 +160,7 @@ pub fn profile(
         length_mm: (length / n) as f32,
         lines: coarse.len(),
         passed_over,
-        tracks: sums.tracks.iter().map(|t| Track::of(t)).collect(),
+        tracks: sums.tracks.iter().map(|t| Track::from_moments(t)).collect(),
     })
 }
 
@@ -171,15 +171,15 @@ struct Coarse {
     points: [DVec3; COARSE],
 }
 
-/// A streamline at equal distances.
+/// Points at equal distances along a streamline.
 struct Places {
     points: Vec<DVec3>,
-    /// Of each: the point before it and the share of the way to the next.
+    /// For each: the index of the point before it and the fraction of the way to the next.
     between: Vec<(usize, f64)>,
     length: f64,
 }
 
-/// `None` where a streamline has no length, or a point that is none.
+/// `None` if a streamline has no length or a point that is not finite.
 fn resampled(points: &[[f32; 3]], nodes: usize) -> Option<Places> {
     let at = |i: usize| Vec3::from(points[i]).as_dvec3();
     let mut along = Vec::with_capacity(points.len());
@@ -216,9 +216,9 @@ fn resampled(points: &[[f32; 3]], nodes: usize) -> Option<Places> {
     Some(places)
 }
 
-/// Which streamlines are turned about so that all run one way.
+/// Whether each streamline is reversed so that all have the same direction.
 fn directions(coarse: &[Coarse]) -> Vec<bool> {
-    // The first guess of the mean: a streamline of middling length.
+    // First estimate of the mean: a streamline of median length.
     let mut by_length: Vec<usize> = (0..coarse.len()).collect();
     let middle = coarse.len() / 2;
     by_length.select_nth_unstable_by(middle, |a, b| {
@@ -268,7 +268,7 @@ fn starts_at_end(mean: &[DVec3; COARSE], start: &Start) -> bool {
             last.distance(centre) < first.distance(centre)
         }
         Start::Axis => {
-            // Ends that meet again, as those of a U, are told apart all the same.
+            // Distinguishes the ends even if they nearly meet, as those of a U do.
             let along = last - first;
             let axis = (0..3).max_by(|a, b| along[*a].abs().total_cmp(&along[*b].abs()));
             along[axis.unwrap_or(0)] < 0.0
@@ -276,7 +276,7 @@ fn starts_at_end(mean: &[DVec3; COARSE], start: &Start) -> bool {
     }
 }
 
-/// The value of an image at a point.
+/// Samples an image at a point.
 type Sample<'a> = dyn Fn(&[f32; 3]) -> f32 + Sync + Send + 'a;
 
 enum Sampler<'a> {
@@ -384,7 +384,7 @@ impl Sums {
 }
 
 impl Track {
-    fn of(moments: &[Moments]) -> Self {
+    fn from_moments(moments: &[Moments]) -> Self {
         let sd = |m: &Moments| match m.n > 1.0 {
             true => (m.squares / (m.n - 1.0)).sqrt(),
             false => 0.0,
@@ -409,7 +409,7 @@ fn chunks<T: Send>(
     })
 }
 
-/// What `work` makes of some of the lines at a time, in order.
+/// The results of `work` for chunks of the lines, in order.
 fn chunked<T: Send>(
     lines: &[usize],
     backend: &Backend,

@@ -14,15 +14,14 @@ pub fn sample(volume: &Volume, tractogram: &Tractogram) -> Vec<f32> {
         .collect()
 }
 
-/// Trilinear values of one frame at points in the world. Points outside the voxel centres take the
-/// nearest edge's value; a point that is not finite gives NaN.
+/// Trilinear values of one frame at points in the world. Points outside the voxel centres take the value of the
+/// nearest edge; a point that is not finite gives NaN.
 pub fn sample_frame(volume: &Volume, frame: usize) -> impl Fn(&[f32; 3]) -> f32 + Sync + Send + '_ {
     let voxel_from_world = volume.grid.voxel_from_world.as_affine3a();
     let shape = volume.grid.shape;
     let values = volume.frame(frame);
     let last = Vec3::from_array(shape.map(|n| (n - 1) as f32));
-    // Steps to the next voxel along each axis. A grid one voxel thick has no upper neighbour; its weight is 0
-    // there.
+    // Steps to the next voxel along each axis. A grid one voxel thick has no upper neighbour; its weight is 0.
     let strides = [1, shape[0], shape[0] * shape[1]];
     let next = [0, 1, 2].map(|a| if shape[a] > 1 { strides[a] } else { 0 });
     move |point: &[f32; 3]| {

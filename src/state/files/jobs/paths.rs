@@ -1,4 +1,4 @@
-//! What an answer about a typed path changes.
+//! Changes by an answer about a typed path.
 
 use crate::jobs::{Delivery, PathAnswer, PathCheck, Receive, Unfinished};
 use crate::state::job_end::ended;

@@ -1,8 +1,8 @@
-//! What a fit leaves in the document: weights of the streamlines, maps, what a bundle adds.
+//! Applies a fit to the document: weights of the streamlines, maps, contributions of bundles.
 
 use crate::data::Volume;
 use crate::data::appearance::{ColourMap, Interpolation};
-use crate::data::words::counted;
+use crate::data::text::counted;
 use crate::state::core::display::{self, LineColouring};
 use crate::state::core::layer::{Content, Layer, LayerId, OriginId};
 use crate::state::core::words::{THIN, count};
@@ -19,9 +19,9 @@ use crate::state::{Display, Document, State};
 use std::sync::Arc;
 
 const CHANGED: &str =
-    "The streamlines were changed while they were weighed, so the weights were dropped: run again";
+    "Weights discarded because the streamlines changed during the fit: run it again";
 
-/// `earlier`: the fit that it went on from.
+/// `earlier`: the fit that it continued.
 fn figures(
     committed: &CommitFit,
     streamlines: usize,
@@ -56,7 +56,7 @@ fn figures(
     }
 }
 
-/// The maps that a fit has: none of a compartment that it had not.
+/// The maps of a fit: none for compartments that it did not have.
 fn maps(committed: &CommitFit) -> Vec<(WeightMap, Volume)> {
     let shape = committed.prepared.operator.shape();
     let maps = &committed.fit.maps;
@@ -106,11 +106,11 @@ pub(in crate::state) fn weights(
     let kept = sorted.len();
     let all = lines.len();
     let known = state.document.weighed.get(&id);
-    // What some add was told of these streamlines and this model.
+    // Contributions of bundles that were found with these streamlines and this model.
     let same = known.filter(|w| {
         state.document.fit_inputs(w).as_ref() == Some(&running.from) && w.of == lines.id()
     });
-    // The curve goes on from that of these weights, and so does the time.
+    // The curve and the time continue those of these weights.
     let earlier = known.filter(|_| running.before > 0).map(|w| &w.figures);
     let figures = figures(&committed, all, earlier);
     let before = state.document.without_weights(id, lines.id());
@@ -145,7 +145,7 @@ pub(in crate::state) fn weights(
             display.visible = true;
         });
         let fit = weighed.fit;
-        // What an earlier model had and this one has not.
+        // Maps of an earlier model that this one does not have.
         let stays = |map: &WeightMap| match map {
             WeightMap::Worse(name) => weighed.lesions.iter().any(|l| l.name == *name),
             of_fit => maps.iter().any(|(map, _)| map == of_fit),
@@ -168,7 +168,7 @@ pub(in crate::state) fn weights(
         d.show_by_weight(id, shown);
     };
     match by_itself {
-        // What the edit led to goes with it.
+        // The results of an edit belong to its step.
         true => {
             put(&mut state.document);
             changed(state);
@@ -182,7 +182,7 @@ pub(in crate::state) fn weights(
     ))
 }
 
-/// Puts a map in the place of the one before, or over all images, where it is seen once it is shown.
+/// Replaces the earlier map, or adds one over all images, where it is visible once shown.
 fn put_map(document: &mut Document, of: LayerId, map: WeightMap, volume: Volume, fit: OriginId) {
     let made = MapOf {
         of,
@@ -210,7 +210,7 @@ fn put_map(document: &mut Document, of: LayerId, map: WeightMap, volume: Volume,
     let display = Display {
         visible: false,
         colour_map: colours(&map),
-        // Beside most voxels that were fitted lies one that was not, whose 0 is no number to mix in.
+        // Most fitted voxels have unfitted neighbours, whose 0 must not be mixed in.
         interpolation: Interpolation::Nearest,
         ..display::image_display(window)
     };
@@ -228,7 +228,7 @@ fn colours(map: &WeightMap) -> ColourMap {
     }
 }
 
-/// Shares run from 0 to 1, errors from 0, changes as far down as up.
+/// Fractions range from 0 to 1, errors from 0, and changes symmetrically about 0.
 fn window(map: &WeightMap, volume: &Volume) -> (f32, f32) {
     match map {
         WeightMap::Intra | WeightMap::Extra | WeightMap::Free => (0.0, 1.0),

@@ -1,4 +1,4 @@
-//! What stays of a surface: mask layers, regions, files, the command that makes it.
+//! Permanent results of a surface: mask layers, regions, files, its command.
 
 use crate::data::region::RegionId;
 use crate::data::{Mask, Role, Shape};
@@ -19,7 +19,7 @@ use crate::state::{Display, Document, Effect, Recipe, State};
 use std::path::PathBuf;
 use std::sync::Arc;
 
-/// How the surface as it is was made.
+/// The recipe of the present surface.
 fn made(document: &Document, live: &SurfaceUpdate) -> Option<Segmented> {
     let (layer, image) = document.segmented_image()?;
     let segment = &document.segment;
@@ -42,12 +42,12 @@ fn made(document: &Document, live: &SurfaceUpdate) -> Option<Segmented> {
     })
 }
 
-/// How the surface at rest was made.
+/// The recipe of the surface at rest.
 pub fn now(state: &State) -> Option<Segmented> {
     made(&state.document, state.resting_surface()?.0)
 }
 
-/// The command of the surface in the hand.
+/// The command of the live surface.
 pub fn recipe(state: &State) -> Option<Recipe> {
     let (live, _) = state.resting_surface()?;
     let made = made(&state.document, live)?;
@@ -61,12 +61,12 @@ pub fn recipe(state: &State) -> Option<Recipe> {
     ))
 }
 
-/// Makes a mask layer of the surface as it is.
+/// Makes a mask layer from the present surface.
 pub(in crate::state) fn keep(state: &mut State) {
     let Some((live, mask)) = state.resting_surface().map(|(l, m)| (l.clone(), m.clone())) else {
         let working = &mut state.session.segment;
         if working.live.is_some() {
-            // Kept as it is once it rests.
+            // Kept once it rests.
             (working.keeps, working.play) = (true, RunControl::Rest);
         } else {
             state.session.notify(Severity::Information, NONE_YET);
@@ -99,7 +99,7 @@ pub(in crate::state) fn keep(state: &mut State) {
         let layer = Layer::new(id, name, Content::Mask(mask), display, origin);
         document.layers.push(Arc::new(layer));
         document.surfaces.insert(id, Arc::new(surface));
-        // The next structure begins with nothing.
+        // The next structure begins without a surface.
         document.segment.start = Start::Spheres;
     });
     state.session.segment.live = None;
@@ -110,12 +110,12 @@ pub(in crate::state) fn keep(state: &mut State) {
     };
 }
 
-/// The surface at rest with its voxels; else it is said what is missing.
+/// The surface at rest with its voxels; otherwise a notice says what is missing.
 fn rests(state: &mut State) -> Option<(Arc<SurfaceUpdate>, Mask)> {
     let found = state.resting_surface().map(|(l, m)| (l.clone(), m.clone()));
     if found.is_none() {
         let sentence = match state.session.segment.live {
-            Some(_) => "The surface moves: pause it first",
+            Some(_) => "The surface is moving: pause it first",
             None => NONE_YET,
         };
         state.session.notify(Severity::Information, sentence);
@@ -123,7 +123,7 @@ fn rests(state: &mut State) -> Option<(Arc<SurfaceUpdate>, Mask)> {
     found
 }
 
-/// A region of the voxels inside: mask or obstacle of streamlines, rays and costs.
+/// Makes a region from the voxels inside: a mask or an obstacle for streamlines, rays and costs.
 pub(in crate::state) fn region(state: &mut State, role: Role) {
     let Some((_, mask)) = rests(state) else {
         return;
@@ -140,7 +140,7 @@ pub(in crate::state) fn region(state: &mut State, role: Role) {
     );
 }
 
-/// All that was kept, and the surface if it rests, in the order of the layers.
+/// All kept masks, and the surface if it rests, in the order of the layers.
 fn structures(state: &State, path: PathBuf) -> Option<SaveLabels> {
     let document = &state.document;
     let (_, image) = document.segmented_image()?;
@@ -166,7 +166,7 @@ fn structures(state: &State, path: PathBuf) -> Option<SaveLabels> {
     })
 }
 
-/// The run so far, and the masks that it names.
+/// The run so far, and the masks that it refers to.
 fn run_script(state: &mut State, live: &SurfaceUpdate, path: PathBuf) -> Option<SaveScript> {
     let made = made(&state.document, live)?;
     let (script, unfiled, masks) = segment_script(&state.document, &made, Some(&path));

@@ -1,4 +1,4 @@
-//! Layers of a session whose files are found after it was opened.
+//! Layers of a session whose files are found after opening it.
 
 use crate::io::Remark;
 use crate::jobs::session::{Found, Item, Restored};
@@ -11,7 +11,7 @@ use crate::state::{Document, alignment, filter, regions, segment};
 use std::path::PathBuf;
 use std::sync::Arc;
 
-/// What has to be read for a layer that was not here, whose file is there now.
+/// The content to read for a missing layer whose file has been found.
 pub fn moved_to(missing: &MissingLayer, path: PathBuf) -> Result<Item, String> {
     let read = missing.session_with_file_at(path);
     let table = Table::new(&read);
@@ -26,7 +26,7 @@ pub fn moved_to(missing: &MissingLayer, path: PathBuf) -> Result<Item, String> {
             moves,
             ..
         } => Ok(Item::File {
-            // Another file may lie there.
+            // Another file may now have this path.
             entry: own_file(missing).map(|f| Box::new(f.entry.clone())),
             path,
             gradients,
@@ -38,7 +38,7 @@ pub fn moved_to(missing: &MissingLayer, path: PathBuf) -> Result<Item, String> {
     }
 }
 
-/// The file that a layer is of, as its session has it.
+/// The file of a layer, as in its session.
 fn own_file(missing: &MissingLayer) -> Option<&Found> {
     match missing.base()? {
         SavedOrigin::File { file, .. } => missing.read.files.get(*file),
@@ -46,7 +46,7 @@ fn own_file(missing: &MissingLayer) -> Option<&Found> {
     }
 }
 
-/// That layer, from what was read for it, with sentences about it.
+/// The layer, from what was read for it, with sentences about it.
 pub fn restore_missing(
     document: &mut Document,
     missing: &MissingLayer,
@@ -83,7 +83,7 @@ pub fn restore_missing(
     document.remove_missing_layer(id);
     document.replace_session(&missing.read, &read);
     document.layers.push(Arc::new(layer));
-    // What was edited is what was opened no more, and could not be moved.
+    // An edited layer no longer has the opened content, and could not be moved.
     notes.extend(
         alignment::saved::lay(document, id, moved, there)
             .err()
@@ -98,8 +98,8 @@ pub fn restore_missing(
     Ok(notes)
 }
 
-/// The weights of streamlines that were made again, and their maps; an error is a sentence. `same`: they
-/// are what they were, bit for bit.
+/// Restores the weights of recomputed streamlines, and their maps; an error is a sentence. `same`: they are bitwise
+/// equal to the original.
 pub fn restore_weights(
     document: &mut Document,
     missing: &MissingLayer,

@@ -1,4 +1,4 @@
-//! What of a session is not here, or cannot be read: it stays in the session, and is written as it was there.
+//! Missing parts of a session, and those that cannot be read: they stay in the session, and are written unchanged.
 
 use crate::data::DataId;
 use crate::data::region::RegionId;
@@ -21,7 +21,7 @@ use std::sync::Arc;
 #[derive(Clone, Debug)]
 pub enum MissingItem {
     Layer(Arc<MissingLayer>),
-    /// The origin of a layer that is here: its masks or numbers cannot be read.
+    /// The origin of a loaded layer: its masks or numbers cannot be read.
     Origin(Arc<MissingLayer>),
     Part(Arc<MissingPart>),
 }
@@ -36,7 +36,7 @@ pub struct MissingLayer {
     pub read: Arc<ReadSession>,
 }
 
-/// The layers of a session, until the fit has brought those that are its own.
+/// The layers of a session, until the fit has added its own.
 #[derive(Clone, Debug)]
 pub struct AwaitedLayers {
     layers: Arc<[SavedLayer]>,
@@ -64,7 +64,7 @@ impl AwaitedLayers {
 }
 
 impl MissingItem {
-    /// The layer that is not here, or of which the origin is not.
+    /// The layer that is missing, or whose origin is.
     pub fn layer(&self) -> Option<LayerId> {
         match self {
             Self::Layer(missing) | Self::Origin(missing) => Some(LayerId(missing.layer.id)),
@@ -85,7 +85,7 @@ impl Document {
         self.missing_layers().find(|m| m.layer.id == id.0)
     }
 
-    /// A layer that is here, as its session has it, where its origin cannot be read.
+    /// A loaded layer, as its session has it, if its origin cannot be read.
     pub fn missing_origin(&self, id: LayerId) -> Option<&Arc<MissingLayer>> {
         self.missing.iter().find_map(|item| match item {
             MissingItem::Origin(layer) if layer.layer.id == id.0 => Some(layer),
@@ -101,19 +101,19 @@ impl Document {
         })
     }
 
-    /// A missing layer has come, or is not wanted any more.
+    /// Removes a missing layer, which was restored or is not wanted any more.
     pub(in crate::state) fn remove_missing_layer(&mut self, id: LayerId) {
         let is = |item: &MissingItem| matches!(item, MissingItem::Layer(m) if m.layer.id == id.0);
         self.missing.retain(|item| !is(item));
     }
 
-    /// Takes out the parts that `is` names.
+    /// Removes the missing parts that `is` selects.
     pub(in crate::state) fn remove_missing_parts(&mut self, is: impl Fn(&MissingPart) -> bool) {
         self.missing
             .retain(|item| !matches!(item, MissingItem::Part(part) if is(part)));
     }
 
-    /// What else is missing of a session has its files where they are in `now`.
+    /// Looks for the files of everything else that is missing from a session where `now` has them.
     pub(in crate::state) fn replace_session(
         &mut self,
         before: &Arc<ReadSession>,
@@ -137,13 +137,13 @@ impl Document {
         }
     }
 
-    /// The number of things that a session had and the document has not.
+    /// Number of missing layers and parts.
     pub(in crate::state) fn missing_count(&self) -> usize {
         self.missing_layers().count() + self.missing_parts().count()
     }
 
-    /// Whether a session of the document holds all that the one holds which it was read from: all of it is here,
-    /// but for streamlines of which that one had the recipe alone.
+    /// Whether a session of the document holds all that its original holds: everything is loaded, except streamlines
+    /// of which the original has only the recipe.
     pub fn is_whole(&self) -> bool {
         self.missing.iter().all(|item| match item {
             MissingItem::Layer(layer) => layer.is_recipe_alone(),
@@ -152,7 +152,7 @@ impl Document {
     }
 }
 
-/// What of a session's kept results is not here, in one sentence.
+/// The missing kept results of a session, as one sentence.
 pub fn away(document: &Document) -> Option<String> {
     let kept = document.missing_layers().filter(|m| m.can_be_made());
     let names: Vec<&str> = kept.map(|m| &*m.layer.name).collect();
@@ -162,12 +162,12 @@ pub fn away(document: &Document) -> Option<String> {
         n => (format!("{n} kept results are"), "them"),
     };
     Some(format!(
-        "{what} not stored beside the session ({}): make {them} again, or take {them} out, in Layers",
+        "{what} not stored beside the session ({}): recompute {them}, or remove {them}, in Layers",
         names.join(", ")
     ))
 }
 
-/// Why the session's files that are not here could not be opened.
+/// Why the missing files of the session could not be opened.
 pub fn unopened(document: &Document) -> Option<String> {
     let missing = document.missing_layers().filter(|m| m.file().is_some());
     let all: Vec<&str> = missing.map(|m| &*m.why).collect();
@@ -191,7 +191,7 @@ impl MissingLayer {
         read
     }
 
-    /// Where its file was, if it is of one.
+    /// The former path of its file, if it comes from one.
     pub fn file(&self) -> Option<&Path> {
         match self.base()? {
             SavedOrigin::File { file, .. } => self.read.files.get(*file).map(|f| &*f.path),
@@ -199,17 +199,17 @@ impl MissingLayer {
         }
     }
 
-    /// Whether its session has no streamlines of it, only how they are made: there is nothing else to lose.
+    /// Whether its session has only the recipe of its streamlines: nothing else can be lost.
     pub(in crate::state) fn is_recipe_alone(&self) -> bool {
         let name = result_name(self.layer.id);
-        // Under the same number a snapshot may have others.
+        // A snapshot may have others with the same number.
         let before = |of: &str| of.strip_suffix(&name).map(str::to_owned);
         let of_it = |of: &str| before(of).is_some_and(|b| b.is_empty() || b.ends_with(' '));
         let mut results = self.read.results.iter();
         self.can_be_made() && !results.any(|r| r.file.is_some() && of_it(&r.of))
     }
 
-    /// Whether it can be made again.
+    /// Whether it can be recomputed.
     pub fn can_be_made(&self) -> bool {
         matches!(self.base(), Some(SavedOrigin::Curves(_)))
     }
@@ -238,13 +238,13 @@ impl MissingLayer {
     }
 }
 
-/// What of a session is neither a layer nor here; it stays in the session.
+/// A part of a session that is missing and not a layer; it stays in the session.
 #[derive(Clone, Debug)]
 pub struct MissingPart {
     pub what: SessionPart,
     /// `its sphere has no size`.
     pub why: String,
-    /// What its numbers are of.
+    /// The session that its numbers refer to.
     pub read: Arc<ReadSession>,
 }
 
@@ -253,7 +253,7 @@ pub enum SessionPart {
     Region(SavedRegion),
     Pathway(Box<SavedPathway>),
     Weights(Box<MissingWeights>),
-    /// The one in the hand, and the regions that steered it.
+    /// The live surface, and the regions of its speeds.
     Surface(Box<SavedSegmentation>, [Option<Painted>; 2]),
 }
 
@@ -264,19 +264,19 @@ pub enum Painted {
     Missing(Box<SavedRegion>),
 }
 
-/// Weights whose numbers are not those of the streamlines that are here, or cannot be read.
+/// Weights whose numbers do not match the loaded streamlines, or cannot be read.
 #[derive(Clone, PartialEq, Debug)]
 pub struct MissingWeights {
     pub(in crate::state) layer: LayerId,
     /// Its name.
     pub(in crate::state) of: String,
-    /// The streamlines; of others the numbers say nothing.
+    /// The streamlines; the numbers do not apply to others.
     pub(in crate::state) lines: Option<DataId>,
     pub(in crate::state) saved: SavedWeights,
 }
 
 impl SessionPart {
-    /// Its own name, or that of what it belongs to.
+    /// Its own name, or that of its owner.
     fn name(&self) -> &str {
         match self {
             Self::Region(region) => &region.name,
@@ -313,7 +313,7 @@ enum Kind {
 }
 
 impl MissingPart {
-    /// Whether it is the mask that a layer is.
+    /// Whether it is the mask of a layer.
     pub fn is_of(&self, layer: LayerId) -> bool {
         matches!(&self.what, SessionPart::Region(r) if r.shape == SavedShape::Layer(layer.0))
     }
@@ -384,7 +384,7 @@ impl Group {
 }
 
 impl MissingPart {
-    /// Why, and what becomes of it.
+    /// The reason, and the consequence.
     pub(in crate::state) fn sentence(&self) -> String {
         Group::of(self).sentence(&[self.what.name()])
     }

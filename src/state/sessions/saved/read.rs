@@ -25,15 +25,14 @@ use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-/// The content of a session, and the names of what it holds that is not known here. An error is the
-/// beginning of a sentence.
+/// The content of a session, and the names of its unknown parts. An error is the beginning of a sentence.
 pub type Parse = Result<(Arc<Content>, Vec<String>), String>;
 
-/// Understands what a session's file says; nothing is read for its layers yet.
+/// Parses the content of a session's file; nothing is read for its layers yet.
 pub fn parse(text: Value) -> Parse {
     let content = Content::deserialize(&text)
         .map_err(|e| format!("Found a session with {}", crate::io::json::found(&e)))?;
-    // Far below where counting on would overflow.
+    // Far below overflow.
     const MOST: u64 = 1 << 53;
     let snapshots = content.snapshots.iter().map(|s| &s.document);
     for document in snapshots.chain([&content.document]) {
@@ -54,12 +53,12 @@ pub fn parse(text: Value) -> Parse {
     Ok((Arc::new(content), unknown))
 }
 
-/// What has to be read, by the layers' numbers.
+/// Files that must be read, by the layers' numbers.
 pub type Items = Vec<(u64, Item)>;
 /// Layers that cannot be read, and why.
 pub type Missing = Vec<(u64, String)>;
 
-/// What has to be read for a session's layers; what cannot be, with the reason.
+/// Files that must be read for a session's layers, and the layers that cannot be read, with the reasons.
 pub fn items(content: &Content, read: &ReadSession) -> (Items, Missing) {
     let (mut items, mut absent) = (Vec::new(), Vec::new());
     let table = Table::of_content(content);
@@ -77,7 +76,7 @@ pub fn items(content: &Content, read: &ReadSession) -> (Items, Missing) {
     (items, absent)
 }
 
-/// A session's file, if it is there.
+/// A session's file, if it exists.
 fn file(read: &ReadSession, number: usize) -> Result<PathBuf, String> {
     let found = read.files.get(number);
     let found = found.ok_or_else(|| format!("The session has no file {number}"))?;
@@ -91,7 +90,7 @@ fn files(read: &ReadSession, numbers: &[usize]) -> Result<Vec<PathBuf>, String> 
     numbers.iter().map(|n| file(read, *n)).collect()
 }
 
-/// `name`: of its streamlines, where they are kept beside the session.
+/// `name`: of its streamlines, if they are stored next to the session.
 pub(in crate::state) fn item(
     table: Table,
     layer: &SavedLayer,
@@ -139,8 +138,7 @@ pub(in crate::state) fn item(
         SavedOrigin::Curves(_) => {
             let sum = read.results.iter().find(|r| r.of == name);
             let stored = sum.and_then(|s| Some((s, s.file.as_ref()?)));
-            let (sum, stored) =
-                stored.ok_or("The session keeps how it was made, not its streamlines")?;
+            let (sum, stored) = stored.ok_or("The session has its recipe, not its streamlines")?;
             let folder = read.path.parent().unwrap_or(std::path::Path::new("/"));
             Some(Item::Stored {
                 path: folder.join(stored),
@@ -158,8 +156,7 @@ pub(in crate::state) fn item(
 /// A layer and what its session says of it are of two kinds.
 const ANOTHER_KIND: &str = "The session file describes this layer differently";
 
-/// A document of a session, with sentences about what is not as it was, and about what is left out and stays
-/// in the session.
+/// A document of a session, with sentences about changes, and about parts left out, which stay in the session.
 pub struct Built {
     pub document: Document,
     pub notes: Vec<Remark>,
@@ -217,7 +214,7 @@ pub fn build(
             }
         }
     }
-    // Regions say why their masks are not here.
+    // Regions report why their masks are missing.
     set_missing(&mut document, &missing, saved, read);
     let regions = regions::saved::put(&mut document, read, saved);
     let origins = table.resolve(&document, read);
@@ -237,7 +234,7 @@ pub fn build(
                 document.edit_layer(id, |l| l.origin = origin);
             }
             Err(why) => {
-                notes.push(format!("{} cannot be made again: {why}", layer.name).into());
+                notes.push(format!("{} cannot be recomputed: {why}", layer.name).into());
                 let (layer, read) = (layer.clone(), read.clone());
                 let layer = Arc::new(MissingLayer { layer, why, read });
                 document.missing.push(MissingItem::Origin(layer));
@@ -297,7 +294,7 @@ fn set_missing(
     document.missing.extend(missing.iter().filter_map(one));
 }
 
-/// Notes what was done to a layer's streamlines, which is done to them already.
+/// Records the edits of a layer's streamlines, which have already been applied.
 pub(in crate::state) fn put_edits(document: &mut Document, id: LayerId, steps: &[Edit]) {
     let Some(before) = document.layer(id).map(|l| l.origin) else {
         return;
@@ -342,7 +339,7 @@ fn map_origins(document: &mut Document, table: Table, origins: &Resolved, saved:
     }
 }
 
-/// What is neither layer nor region.
+/// Everything except layers and regions.
 fn fill(document: &mut Document, saved: &SavedDocument) {
     document.name.clone_from(&saved.name);
     document.fit = saved.fit.clone();
@@ -407,7 +404,7 @@ pub(in crate::state) fn restore(
             let (seed, part) = (*seed, *part);
             (content, Origin::Phantom { seed, part })
         }
-        // Their origins follow once all layers are there.
+        // Their origins follow once all layers are loaded.
         (Some(SavedOrigin::Curves(_)), Restored::Curves(tractogram)) => {
             (DocumentContent::Tractogram(tractogram), Origin::Unknown)
         }
@@ -435,7 +432,7 @@ pub(in crate::state) fn restore(
     Ok((layer, notes))
 }
 
-/// A scan with axes of its gradients exchanged or flipped.
+/// A scan with gradient axes permuted or flipped.
 fn turned(
     origins: &Origins,
     content: DocumentContent,

@@ -21,7 +21,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// What the content refers to by numbers.
+/// Items to which the content refers by number.
 pub(in crate::state) struct Lists<'a> {
     state: &'a State,
     files: Vec<Listed>,
@@ -32,12 +32,12 @@ pub(in crate::state) struct Lists<'a> {
     pub(in crate::state) numbered: BTreeMap<OriginId, usize>,
 }
 
-/// The session of the state as it is.
+/// The session of the present state.
 pub fn draft(state: &State) -> SessionDraft {
     make(state, false)
 }
 
-/// A draft for recovery, which names the session that it belongs to.
+/// A draft for recovery, with the session that it belongs to.
 pub fn autosave(state: &State) -> SessionDraft {
     make(state, true)
 }
@@ -75,7 +75,7 @@ fn make(state: &State, copy: bool) -> SessionDraft {
         }
     }
     SessionDraft {
-        // What is written here is plain data with names of its own: it cannot fail.
+        // Plain data with names of its own cannot fail to serialize.
         content: Wording::new(move || serde_json::to_value(&content).unwrap_or(Value::Null)),
         computed_on: state.session.backend.label.clone(),
         results,
@@ -116,7 +116,7 @@ impl Lists<'_> {
         })
     }
 
-    /// Files that hold masks which the session has.
+    /// Files that hold masks of the session.
     fn mask_files(&self) -> Vec<(usize, PathBuf)> {
         let of = |id: DataId| {
             let is = |m: &Stored| matches!(m, Stored::Mask(m) if m.id() == id);
@@ -138,8 +138,7 @@ impl Lists<'_> {
         })
     }
 
-    /// Numbers of the session that was read, as they were there where they cannot be read; `None` where
-    /// that one has none of this number.
+    /// Numbers of the session that was read, unchanged if they cannot be read; `None` if it has none with this index.
     pub(in crate::state) fn known_numbers(
         &mut self,
         read: &ReadSession,
@@ -153,8 +152,7 @@ impl Lists<'_> {
         Some(self.numbers.len() - 1)
     }
 
-    /// A mask of the session that was read, as it was there where it cannot be read; `None` where that
-    /// one has none of this number.
+    /// A mask of the session that was read, unchanged if it cannot be read; `None` if it has none with this index.
     pub(in crate::state) fn known_mask(
         &mut self,
         read: &ReadSession,
@@ -180,7 +178,7 @@ impl Lists<'_> {
             .iter()
             .filter_map(|layer| self.layer(d, layer))
             .collect();
-        // The fit has not brought them yet.
+        // The fit has not produced them yet.
         if let Some(awaited) = &d.awaited {
             let here: Vec<u64> = layers.iter().map(|l| l.id).collect();
             let missing = awaited.layers().iter().enumerate();
@@ -195,7 +193,7 @@ impl Lists<'_> {
         for missing in d.missing_layers() {
             layers.extend(self.layer_as_it_was(&missing.read, &missing.layer));
         }
-        // At their ends, so that the places of those that are here stay.
+        // Appended at the end, so that the indices of loaded ones do not change.
         let (missing_regions, missing_pathways) = self.missing_parts(d);
         let here = d.regions.iter();
         let mut regions: Vec<SavedRegion> = here.map(|r| self.region(d, r)).collect();
@@ -221,10 +219,10 @@ impl Lists<'_> {
                 kept.chain(missing_pathways).collect()
             },
             segment: {
-                // A snapshot keeps what it was to become.
+                // A snapshot keeps the progress that it was to restore.
                 let own = std::ptr::eq(d, &self.state.document);
                 let live = self.state.session.segment.resume().filter(|_| own);
-                // One that nobody has looked at since is still to be gone to.
+                // A surface that has not been shown since is still to be restored.
                 let run = live.or_else(|| d.segment.resume.clone());
                 let missing = self.missing_surface(d).filter(|_| run.is_none());
                 missing.unwrap_or_else(|| self.segmentation(d, run.as_deref()))
@@ -318,7 +316,7 @@ impl Lists<'_> {
                 half_mm: *half_mm,
             },
             Shape::Mask(mask) => {
-                // What the fit finds anew may be another.
+                // A mask found by another fit may differ.
                 let same = |l: &&Arc<Layer>| {
                     let found =
                         matches!(&l.content, DocumentContent::Mask(m) if m.id() == mask.id());
@@ -376,7 +374,7 @@ impl Lists<'_> {
     }
 }
 
-/// JSON knows no infinity.
+/// JSON has no infinity.
 fn finite(display: &Display) -> Display {
     let or = |value: f32, other: f32| if value.is_finite() { value } else { other };
     Display {

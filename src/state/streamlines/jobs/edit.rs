@@ -1,4 +1,4 @@
-//! Streamlines that are deleted or kept.
+//! Deleting streamlines, or keeping some.
 
 use crate::compute::Control;
 use crate::data::Tractogram;
@@ -18,12 +18,12 @@ pub struct EditStreamlines {
     pub layer: u64,
     pub tractogram: Tractogram,
     pub edit: Edit,
-    /// The result is a new layer.
+    /// Whether the result becomes a new layer.
     pub fresh: bool,
 }
 
 impl Job for EditStreamlines {
-    /// The streamlines that are left.
+    /// The remaining streamlines.
     type Output = Tractogram;
 
     fn slot(&self) -> Slot {

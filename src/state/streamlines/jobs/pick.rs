@@ -1,4 +1,4 @@
-//! Streamlines under the pointer, and those that were chosen.
+//! Picking streamlines at the pointer, and extracting selected ones.
 
 use crate::compute::Control;
 use crate::data::Tractogram;
@@ -16,12 +16,12 @@ use std::sync::Arc;
 pub const PICK: Slot = Slot::latest_wins("pick");
 pub const EXTRACT: Slot = Slot::latest_wins("extract");
 
-/// Looks for streamlines on the screen.
+/// Searches for streamlines on the screen.
 #[derive(Clone, Debug)]
 pub struct PickStreamlines {
     pub among: Among,
     pub screen: pick::Screen,
-    pub target: pick::Wanted,
+    pub target: pick::PickQuery,
 }
 
 impl Job for PickStreamlines {
@@ -97,7 +97,7 @@ impl Job for ExtractStreamlines {
         _: &PartialSender<Self::Output>,
     ) -> Result<Self::Output, JobError> {
         let some = match self.marks.iter().all(|m| *m) {
-            // They are on the graphics card already.
+            // They are already on the graphics card.
             true => self.tractogram,
             false => copied(&self.tractogram.bare(), &self.marks, memory_for_curves())?,
         };

@@ -75,7 +75,8 @@ pub fn checks(state: &State) -> Vec<Check> {
             n => format!("{}{overlay}", counted(n, "voxel")),
         },
         report: vec![
-            "Voxels whose tensor had an eigenvalue below the smallest allowed: it was raised to that, the directions stayed".to_owned(),
+            "Voxels whose tensor had an eigenvalue below the smallest allowed: it was raised to that value, \
+             and the directions were kept".to_owned(),
         ],
     };
     [Some(fit), brain, left_out, Some(repaired)]
@@ -84,7 +85,7 @@ pub fn checks(state: &State) -> Vec<Check> {
         .collect()
 }
 
-/// The rows of a fit that runs: those that it will have, so that nothing moves when it ends.
+/// The rows of a running fit: the same as after it, so that nothing moves when it ends.
 fn running_fit(state: &State) -> Vec<Check> {
     let row = |name: &'static str, fact: &str| Check {
         verdict: Verdict::Running,
@@ -100,10 +101,10 @@ fn running_fit(state: &State) -> Vec<Check> {
     let found = !given && state.document.chosen_mask().is_none();
     let mut rows = vec![row(FIT, "running")];
     if found {
-        rows.push(row(MASK, "waits for the fit"));
+        rows.push(row(MASK, "waiting for the fit"));
     }
     rows.extend(left_out(state, &outside_range(state)));
-    rows.push(row(REPAIRED, "waits for the fit"));
+    rows.push(row(REPAIRED, "waiting for the fit"));
     rows
 }
 
@@ -153,7 +154,8 @@ fn left_out(state: &State, volumes: &[usize]) -> Option<Check> {
         fact: format!("{n} with {range}"),
         report: vec![
             format!("Volumes {}", volume_numbers(volumes)),
-            "Their b is outside the b range of the fit. Above 1 500 s/mm² the signal bends away from the tensor model".to_owned(),
+            "Their b-value is outside the range of the fit. Above 1 500 s/mm², the signal departs from the \
+             tensor model".to_owned(),
         ],
     })
 }

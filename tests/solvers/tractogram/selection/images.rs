@@ -5,7 +5,7 @@ use crate::support::Random;
 use arcuate::compute::Control;
 use arcuate::data::{Grid, Tractogram, Volume, VolumeKind};
 use arcuate::solvers::tractogram::selection::{
-    OnImage, PointStatistic, Reason, SelectionRules, means,
+    OnImage, PointStatistic, RejectReason, SelectionRules, means,
 };
 use glam::DVec3;
 use std::sync::Arc;
@@ -56,7 +56,7 @@ pub fn images() {
         let found = run(&lines, &one);
         assert_eq!(found.marks, expected, "{counting:?}");
         assert_eq!(
-            found.dropped[Reason::Value as usize] as usize,
+            found.dropped[RejectReason::Value as usize] as usize,
             lines.len() - some
         );
         rules.images.push(image);
@@ -70,7 +70,7 @@ pub fn images() {
         });
     }
     assert_eq!(Some(run(&lines, &rules).marks), together);
-    // No point passes nothing, and a place that is none lies within no limits.
+    // A streamline without points passes no rule, and a NaN point is within no limits.
     let odd = Tractogram::new(vec![[f32::NAN; 3], [0.0; 3]], vec![0, 0, 2]);
     for (counting, expected) in [
         (PointStatistic::Mean, [false, false]),

@@ -1,4 +1,4 @@
-//! How cards add up what streamlines get, after which all have the same.
+//! Adds the streamlines' columns over all cards, so that all cards have the same sums.
 
 use super::buffers::Buffers;
 use super::{KERNELS, Part, THREADS, WHAT, blocks};
@@ -7,10 +7,10 @@ use cudarc::driver::{CudaFunction, CudaSlice, PushKernelArg as _};
 use std::sync::Arc;
 
 pub enum Adder {
-    /// There is one slab.
+    /// There is only one slab.
     Alone,
     Nccl(Arc<Group>),
-    /// Through the first card, one after the other: what comes to it lies here, and is added by a kernel.
+    /// Through the first card, one card after the other: incoming numbers are buffered here and a kernel adds them.
     Copies {
         arrived: CudaSlice<f32>,
         combine: CudaFunction,
@@ -18,7 +18,7 @@ pub enum Adder {
 }
 
 impl Adder {
-    /// An adder of this many numbers on each of these cards; two slabs may lie on one.
+    /// An all-reduce of `count` numbers per card; two slabs may lie on one card.
     pub fn new(devices: &[&Device], count: usize) -> Result<Self, cuda::Error> {
         let [first, others @ ..] = devices else {
             return Ok(Self::Alone);
@@ -37,7 +37,7 @@ impl Adder {
         })
     }
 
-    /// In words; `None` where nothing is added up.
+    /// The method as text; `None` if nothing is added.
     pub fn reason(&self) -> Option<&'static str> {
         match self {
             Self::Alone => None,
@@ -46,7 +46,7 @@ impl Adder {
         }
     }
 
-    /// Puts in line that what the streamlines' columns got on each card becomes the sum of all.
+    /// Enqueues the sum of the streamlines' columns over all cards.
     pub fn add_up(&mut self, parts: &[Part], buffers: &mut [Buffers]) -> Result<(), cuda::Error> {
         match self {
             Self::Alone => Ok(()),
@@ -75,7 +75,7 @@ impl Adder {
                 for (part, share) in others.iter_mut() {
                     let own = part.device();
                     own.check(WHAT, own.stream().memcpy_dtod(*sum, *share))?;
-                    // The sum is not overwritten before.
+                    // The sum must not be overwritten before this.
                     device.check(WHAT, device.stream().join(own.stream()))?;
                 }
                 Ok(())

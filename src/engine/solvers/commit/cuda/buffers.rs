@@ -1,16 +1,16 @@
-//! What the kernels read, as they declare it.
+//! Arguments of the kernels, laid out as the kernels declare them.
 
 use super::super::dictionary::Slab;
 use super::super::harmonics::{COUNT, DEGREES};
 use super::super::operator::Shape;
 use super::super::samples::Samples;
-use super::part::Made;
+use super::part::SlabInput;
 use super::{Error, FOURS, KERNELS, PAD, PART, ROW, WHAT, blocks};
 use crate::compute::cuda::{self, Device};
 use bytemuck::{Pod, Zeroable};
 use cudarc::driver::{CudaSlice, DeviceRepr, PushKernelArg as _};
 
-/// As Tables in kernels/commit.cu; addresses on the card.
+/// `Tables` in kernels/commit.cu; addresses on the card.
 #[derive(Clone, Copy, Pod, Zeroable, Debug)]
 #[repr(C)]
 pub struct Tables {
@@ -39,7 +39,7 @@ const _: () = assert!(size_of::<Tables>() == 112);
 // SAFETY: plain numbers, as the kernel declares them.
 unsafe impl DeviceRepr for Tables {}
 
-/// As Columns in kernels/commit.cu.
+/// `Columns` in kernels/commit.cu.
 #[derive(Clone, Copy, Pod, Zeroable, Debug)]
 #[repr(C)]
 pub struct Columns {
@@ -55,7 +55,7 @@ const _: () = assert!(size_of::<Columns>() == 40);
 // SAFETY: as above.
 unsafe impl DeviceRepr for Columns {}
 
-/// As Finish in kernels/commit.cu.
+/// `Finish` in kernels/commit.cu.
 #[derive(Clone, Copy, Pod, Zeroable, Debug)]
 #[repr(C)]
 pub struct Finish {
@@ -70,7 +70,7 @@ pub struct Finish {
 unsafe impl DeviceRepr for Finish {}
 
 impl Finish {
-    /// A x into `out`, its square into `sums`, where there is one.
+    /// Writes A x to `out` and its square to `sums` if that is an address.
     pub fn product(out: u64, sums: u64) -> Self {
         Self {
             out,
@@ -80,11 +80,11 @@ impl Finish {
     }
 }
 
-/// One of several parts of a voxel.
+/// Marks one of several parts of a voxel.
 const SHARED: u32 = 1;
 
-/// For each warp a voxel or a part of it: its number, its first record, one past its last, and whether there are
-/// others; the long ones first.
+/// A voxel, or part of one, for each warp: its number, its first record, the end of its records, and whether it has
+/// other parts; long ones first.
 fn items(slab: &Slab) -> Vec<[u32; 4]> {
     let mut items = Vec::with_capacity(slab.voxels.len());
     for (voxel, pair) in slab.offsets.windows(2).enumerate() {
@@ -99,18 +99,18 @@ fn items(slab: &Slab) -> Vec<[u32; 4]> {
             }
         }
     }
-    // The others stay neighbours in space, which have streamlines in common.
+    // Equally long ones stay neighbours in space, which share streamlines.
     items.sort_by_key(|[_, begin, end, _]| std::cmp::Reverse((end - begin) / 1024));
     items
 }
 
-/// Where samples are among those of a voxel: each shell, and those at b = 0, filled up to fours.
+/// Positions of samples in a voxel: those of each shell, and those at b = 0, padded to multiples of four.
 struct Padding {
-    /// By sample.
+    /// Position of each sample.
     places: Vec<u32>,
     /// First sample of each shell, and the end of the last.
     begins: Vec<u32>,
-    /// Zero in what is at b = 0 or filled up.
+    /// Zero at b = 0 and for padding.
     directions: Vec<[f64; 3]>,
 }
 
@@ -141,27 +141,27 @@ impl Padding {
     }
 }
 
-/// What stays on the card as long as the operator.
+/// Buffers that stay on the card as long as the operator.
 pub struct Buffers {
     pub tables: Tables,
     pub columns: Columns,
-    /// Of the samples, forward and back.
+    /// Harmonics of the samples, for forward and backward.
     pub basis: [CudaSlice<f32>; 2],
-    /// Of voxels: harmonic sums of a chunk of columns, and numbers for each shell.
+    /// Harmonic sums of a chunk of columns and numbers for each shell, by voxel.
     pub sums: CudaSlice<f32>,
     pub shells: CudaSlice<f32>,
-    /// Columns of streamlines that are worked on, and what the voxels' own columns get.
+    /// Mixed columns of the streamlines, and the gradient of the voxels' own columns.
     pub mixed: CudaSlice<f32>,
     pub own: CudaSlice<f32>,
-    /// Parts of voxels add up, so that sums are cleared first.
+    /// Parts of voxels add to the sums, which are therefore cleared first.
     pub parted: bool,
     pub bytes: u64,
-    /// Only tables point to them.
+    /// Referenced only by the tables.
     _kept: [CudaSlice<u32>; 4],
     _rows: [CudaSlice<f32>; 5],
 }
 
-/// Columns that a lane or two work on at once.
+/// Columns that one or two lanes process at once.
 pub fn wide(rank: usize) -> usize {
     match rank {
         0 | 1 => 1,
@@ -170,12 +170,12 @@ pub fn wide(rank: usize) -> usize {
     }
 }
 
-/// Numbers of all streamlines that are worked on.
+/// Numbers of all streamlines after mixing.
 pub fn shared(fibres: usize, rank: usize) -> usize {
     fibres * rank.next_multiple_of(wide(rank))
 }
 
-/// Bytes that an operator of this many segments and the vectors of a fit take.
+/// Bytes of an operator with this many segments, including the vectors of a fit.
 pub fn bytes(segments: u64, shape: Shape, rank: usize, shells: usize) -> u64 {
     let voxels = shape.voxels as u64;
     let items = voxels + segments / PART;
@@ -192,10 +192,10 @@ pub fn bytes(segments: u64, shape: Shape, rank: usize, shells: usize) -> u64 {
 impl Buffers {
     pub fn new(
         device: &Device,
-        made: &Made,
+        made: &SlabInput,
         slab: &Slab,
     ) -> Result<(Self, Shape, Vec<u32>), Error> {
-        let Made {
+        let SlabInput {
             dictionary,
             responses,
             mixing,
@@ -219,7 +219,7 @@ impl Buffers {
         let chunks = rank.div_ceil(wide);
         let bytes = bytes(slab.segments.len() as u64, shape, rank, shells);
         device.needs(bytes, super::JOB, super::LESS)?;
-        // One more number than there is is read by nobody; a buffer has one at least.
+        // One extra number, which is never read: a buffer holds at least one.
         let floats =
             |values: &[f32]| device.upload(if values.is_empty() { &[0.0] } else { values });
         let items = items(slab);
@@ -299,7 +299,7 @@ impl Buffers {
                 chunks: chunks as u32,
                 wide: wide as u32,
                 count: shape.columns() as u64,
-                // Streamlines are counted on the card of the first slab.
+                // Only the card of the first slab counts the streamlines.
                 first: match slab.voxels.start {
                     0 => 0,
                     _ => shape.intra() as u64,
@@ -327,7 +327,7 @@ fn peaks(device: &Device, codes: &[u32]) -> Result<CudaSlice<f32>, cuda::Error> 
     }
     let kernel = device.kernel(KERNELS, "commit_peaks")?;
     let (count, codes) = (codes.len() as u32, device.upload(codes)?);
-    // SAFETY: one thread a peak, those beyond return; it writes COUNT numbers of its own.
+    // SAFETY: one thread per peak, surplus threads return; each writes COUNT numbers of its own.
     let launched = unsafe {
         let mut launcher = device.stream().launch_builder(&kernel);
         launcher.arg(&codes).arg(&count).arg(&mut out);
@@ -344,7 +344,8 @@ fn basis(device: &Device, directions: &[[f64; 3]]) -> Result<[CudaSlice<f32>; 2]
     let mut back = device.alloc_zeros(ROW * count)?;
     let kernel = device.kernel(KERNELS, "commit_basis")?;
     let (samples, directions) = (count as u32, device.upload(directions.as_flattened())?);
-    // SAFETY: one thread a sample, those beyond return; it writes a column of the first and a row of the second.
+    // SAFETY: one thread per sample, surplus threads return; each writes one column of the first matrix and one row
+    // of the second.
     let launched = unsafe {
         let mut launcher = device.stream().launch_builder(&kernel);
         launcher.arg(&directions).arg(&samples);

@@ -1,43 +1,44 @@
-//! How long an iteration takes on one card or several, and how many are worth it.
+//! Duration of an iteration on one or several cards, and how many cards pay off.
 
 use crate::compute::cuda::{Device, nccl};
 
-/// What an iteration works on.
+/// The size of an iteration.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Load {
     pub segments: f64,
     pub voxels: f64,
-    /// Of a voxel.
+    /// Samples per voxel.
     pub samples: f64,
-    /// Numbers of all streamlines that are worked on, which cards add up.
+    /// Numbers of all streamlines after mixing, which the cards add up.
     pub shared: f64,
 }
 
-/// Of an iteration on an H200: what it takes with next to nothing, for each voxel and each of its samples, and for
-/// each segment.
+/// Duration of an iteration on an H200: the fixed part, the part per voxel and per sample of it, and the part per
+/// segment.
 const CARD_S: f64 = 100e-6;
 const CARD_VOXEL_S: f64 = 6e-9;
 const CARD_SAMPLE_S: f64 = 0.024e-9;
 const CARD_SEGMENT_S: f64 = 0.065e-9;
-/// Its multiprocessors.
+/// Multiprocessors of an H200.
 const CARD_SIZE: f64 = 132.0;
 
-/// Measured on two of them, linked by NVLink. For each further card, as one thread starts the work of all; for each
-/// number that is added up, through NCCL and by copies; and once, to join cards through NCCL.
+/// Measured on two H200 cards linked by NVLink: per further card, because one thread starts the work of all; per
+/// number that is added up, through NCCL and by copies; and once, to connect the cards through NCCL.
 const FURTHER_S: f64 = 50e-6;
 const NCCL_S: f64 = 0.05e-9;
 const COPIES_S: f64 = 0.25e-9;
 const JOIN_S: f64 = 0.4;
-/// Of a fit that settles.
+/// Iterations of a typical converging fit.
 const ITERATIONS: f64 = 250.0;
 
 impl Load {
-    /// Segments that a voxel is as much as.
+    /// The number of segments that take as long as one voxel.
     pub fn voxel(samples: f64) -> f64 {
         (CARD_VOXEL_S + CARD_SAMPLE_S * samples) / CARD_SEGMENT_S
     }
 
-    /// Seconds for one A x, one Aᵀ y and the solver's work between, on this many cards of this many multiprocessors.
+    /// Seconds for one A x, one Aᵀ y and the solver's work between them, on `cards` cards with `multiprocessors`
+    /// multiprocessors each.
     pub fn iteration_s(&self, cards: usize, multiprocessors: u32) -> f64 {
         let segments = self.segments + Self::voxel(self.samples) * self.voxels;
         let size = f64::from(multiprocessors.max(1)) / CARD_SIZE;
@@ -49,8 +50,8 @@ impl Load {
         alone + FURTHER_S * (cards - 1) as f64 + each * self.shared
     }
 
-    /// The places of those of these cards that are worth it: all that are like the first, which alone get the same
-    /// bits, or that one.
+    /// Indices of the cards that pay off: all cards of the same kind as the first, since only these give the same
+    /// bits, or the first alone.
     pub fn cards(&self, devices: &[Device]) -> Vec<usize> {
         let kind = |i: usize| (devices[i].name(), devices[i].capability());
         let alike: Vec<usize> = (0..devices.len()).filter(|i| kind(*i) == kind(0)).collect();

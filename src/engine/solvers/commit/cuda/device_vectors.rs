@@ -1,4 +1,4 @@
-//! What one card has of the vectors of a fit.
+//! One card's share of the vectors of a fit.
 
 use super::super::solver::Penalty;
 use super::buffers::Buffers;
@@ -7,18 +7,18 @@ use super::{KERNELS, THREADS, WHAT, blocks};
 use crate::compute::cuda::{self, Device};
 use cudarc::driver::{CudaFunction, CudaSlice, LaunchConfig, PushKernelArg as _};
 
-/// Doubles that come back: two of rows, six of columns, and what groups cost.
+/// Doubles that are read back: two over rows, six over columns, and the penalty of groups.
 pub const SUMS: usize = 9;
 pub const OF_COLUMNS: usize = 2;
 pub const OF_GROUPS: usize = 8;
 
-/// A point, and A x − y of it.
+/// A point x and its residual A x − y.
 pub struct Point {
     pub x: CudaSlice<f32>,
     pub r: CudaSlice<f32>,
 }
 
-/// Streamlines that are kept or left as one.
+/// Groups of streamlines that are kept or removed together.
 pub struct Groups {
     count: u32,
     begins: CudaSlice<u32>,
@@ -46,12 +46,11 @@ pub struct DeviceVectors<'a> {
     pub h: CudaSlice<f32>,
     pub now: Point,
     pub before: Point,
-    /// Kept ahead of them where there are groups.
+    /// The extrapolated point, stored only if there are groups.
     pub z: CudaSlice<f32>,
     pub g: CudaSlice<f32>,
     pub sums: CudaSlice<f64>,
-    /// Of the second phase: where it has come to, then where is looked; its last step, then the way that is
-    /// searched.
+    /// Second phase: the point reached, later the trial point; the last step, later the search direction.
     pub moved: Point,
     pub direction: CudaSlice<f32>,
     pub a_direction: CudaSlice<f32>,
@@ -118,7 +117,7 @@ impl<'a> DeviceVectors<'a> {
         self.at(&self.sums) + 8 * place as u64
     }
 
-    /// out = a u + b v for this many numbers.
+    /// out = a u + b v over this many numbers.
     pub fn combine(
         &self,
         count: usize,
@@ -132,7 +131,7 @@ impl<'a> DeviceVectors<'a> {
             })
     }
 
-    /// Of x against z and the point before.
+    /// Measures of x relative to z and the point before.
     pub fn measure(&self, [x, z, before]: [&CudaSlice<f32>; 3]) -> Result<(), cuda::Error> {
         let columns = self.part.columns;
         let (h, to) = (self.at(&self.h), self.sum(OF_COLUMNS));
@@ -144,7 +143,7 @@ impl<'a> DeviceVectors<'a> {
             })
     }
 
-    /// Adds what groups cost, and shrinks them first if wanted.
+    /// Adds the penalty of the groups, after shrinking them if requested.
     pub fn cost(&self, x: &CudaSlice<f32>, shrinks: bool) -> Result<(), cuda::Error> {
         let Some(groups) = &self.groups else {
             return Ok(());
@@ -171,7 +170,7 @@ impl<'a> DeviceVectors<'a> {
         self.cost(out, true)
     }
 
-    /// Of what was gathered: the step to the next point, which takes the place of the point before, and its measures.
+    /// From the gathered gradient: the step to the next point, which replaces the point before, and its measures.
     pub fn advance(&self, buffers: &Buffers, beta: f32) -> Result<(), cuda::Error> {
         let columns = self.part.columns;
         let (z, own) = (self.at(&buffers.mixed), self.at(&buffers.own));
@@ -184,7 +183,7 @@ impl<'a> DeviceVectors<'a> {
             })
     }
 
-    /// A further measure of g at now: of the weights above 0 alone.
+    /// One more measure of the gradient at the current point: over the positive weights only.
     pub fn free(&self) -> Result<(), cuda::Error> {
         let (columns, lasso) = (self.part.columns, self.lasso);
         let (x, h, g) = (self.at(&self.now.x), self.at(&self.h), self.at(&self.g));
@@ -195,7 +194,7 @@ impl<'a> DeviceVectors<'a> {
         })
     }
 
-    /// The direction becomes `keep` of itself − g / h; adds its fall.
+    /// The direction becomes `keep` times itself − g / h; adds its descent.
     pub fn turn(&self, keep: f32) -> Result<(), cuda::Error> {
         let columns = self.part.columns;
         let (g, h, to) = (self.at(&self.g), self.at(&self.h), self.sum(OF_COLUMNS));
@@ -206,7 +205,7 @@ impl<'a> DeviceVectors<'a> {
         })
     }
 
-    /// Moved to a share of the way from now, bent at 0.
+    /// The trial point at a share of the way from the current point, projected at 0.
     pub fn look(&self, share: f32) -> Result<(), cuda::Error> {
         let count = self.moved.x.len() as u64;
         let (from, way) = (self.at(&self.now.x), self.at(&self.direction));
@@ -218,7 +217,7 @@ impl<'a> DeviceVectors<'a> {
 }
 
 impl Point {
-    /// Becomes the same.
+    /// Copies another point.
     pub fn copy(&mut self, from: &Self, device: &Device) -> Result<(), cuda::Error> {
         for (from, to) in [(&from.x, &mut self.x), (&from.r, &mut self.r)] {
             device.check(WHAT, device.stream().memcpy_dtod(from, to))?;
@@ -240,7 +239,7 @@ impl Groups {
             begins.push(fibres.len() as u32);
         }
         let costs: Vec<f32> = groups.iter().map(|g| g.weight).collect();
-        // A buffer has at least one.
+        // A buffer holds at least one number.
         fibres.resize(fibres.len().max(1), 0);
         Ok(Some(Self {
             count: groups.len() as u32,

@@ -1,4 +1,4 @@
-//! A slab of voxels on one card: A x and Aᵀ y of it.
+//! A slab of voxels on one card: its A x and Aᵀ y.
 
 use super::super::dictionary::{Dictionary, Slab};
 use super::super::model::Responses;
@@ -16,12 +16,12 @@ use std::sync::Arc;
 
 pub struct Part {
     devices: Arc<[Device]>,
-    /// Which of them.
+    /// Index of the card.
     card: usize,
-    /// Of its slab, with all streamlines.
+    /// The shape of this slab, with all streamlines.
     pub shape: Shape,
     pub columns: Columns,
-    /// Among those of all slabs: its rows, and its voxels' columns.
+    /// Rows of this slab, and columns of its voxels, among those of all slabs.
     pub rows: Range<usize>,
     pub own: Range<usize>,
     kernels: Kernels,
@@ -38,11 +38,11 @@ struct Kernels {
     part: CudaFunction,
 }
 
-/// What all slabs are made of.
+/// The input that all slabs share.
 #[derive(Clone, Copy)]
-pub struct Made<'a> {
+pub struct SlabInput<'a> {
     pub dictionary: &'a Dictionary,
-    /// Of the columns that are worked on.
+    /// Responses of the mixed columns.
     pub responses: &'a Responses,
     pub mixing: Option<&'a Mixing>,
     pub samples: &'a Samples,
@@ -50,14 +50,14 @@ pub struct Made<'a> {
 }
 
 impl Part {
-    /// With its buffers, and where samples are among those of a voxel, which are filled up.
+    /// Returns the slab, its buffers, and the positions of samples among the padded samples of a voxel.
     pub fn new(
-        made: &Made,
+        made: &SlabInput,
         slab: &Slab,
         devices: &Arc<[Device]>,
         card: usize,
     ) -> Result<(Self, Buffers, Vec<u32>), Error> {
-        // Records and streamlines are numbered in 32 bits.
+        // Records and streamlines are numbered with 32 bits.
         if slab.segments.len() as u64 > u64::from(u32::MAX) - 64 {
             return Err(Error::Card(cuda::Error::TooMany {
                 what: format!("{} segments", slab.segments.len()),
@@ -100,7 +100,7 @@ impl Part {
         &self.devices[self.card]
     }
 
-    /// The columns that it has of those of all slabs.
+    /// The columns of this slab among those of all slabs.
     pub fn columns_of<'a>(&self, x: &'a [f32]) -> Cow<'a, [f32]> {
         let intra = self.shape.intra();
         if self.own == (intra..x.len()) {
@@ -111,7 +111,7 @@ impl Part {
         Cow::Owned(own)
     }
 
-    /// Puts a kernel in line; `put` hands over what it declares.
+    /// Enqueues a kernel; `put` adds its arguments.
     pub fn launch<'a>(
         &'a self,
         kernel: &'a CudaFunction,
@@ -121,17 +121,17 @@ impl Part {
         let device = self.device();
         let mut launcher = device.stream().launch_builder(kernel);
         put(&mut launcher);
-        // SAFETY: each caller in this module hands over the kernel's own parameters; addresses are those of
-        // buffers as long as tables and columns say, which are freed after what is in line.
+        // SAFETY: each caller in this module passes the parameters that the kernel declares; addresses point to
+        // buffers as long as tables and columns state, which are freed only after the enqueued work.
         let launched = unsafe { launcher.launch(config) };
         device.check(WHAT, launched)?;
         Ok(())
     }
 }
 
-/// In line on the card; vectors are addresses of as many numbers as the shape has columns or rows.
+/// Enqueues work on the card; vectors are addresses of as many numbers as the shape has columns or rows.
 impl Part {
-    /// A x, of which becomes what `finish` says.
+    /// A x, passed on to `finish`.
     pub fn forward(
         &self,
         buffers: &mut Buffers,
@@ -166,7 +166,7 @@ impl Part {
             })?;
         }
         let basis = device.address(&buffers.basis[0]);
-        // A thread has four samples and an eighth of the voxels.
+        // A thread handles four samples of an eighth of the voxels.
         let directed = tables.samples - tables.b0;
         let threads = directed.next_multiple_of(32).clamp(96, 256);
         self.launch(&self.kernels.samples, self.tiles(threads), |l| {
@@ -174,7 +174,7 @@ impl Part {
         })
     }
 
-    /// g becomes what came of [`Part::gather`], once it is that of all slabs.
+    /// Turns the result of [`Part::gather`], summed over all slabs, into g.
     pub fn backward(&self, buffers: &Buffers, g: u64) -> Result<(), cuda::Error> {
         let device = self.device();
         let (z, own) = (device.address(&buffers.mixed), device.address(&buffers.own));
@@ -183,7 +183,7 @@ impl Part {
         })
     }
 
-    /// Aᵀ (now + β (now − before)), of the streamlines' columns that are worked on, and of the voxels'.
+    /// Aᵀ (now + β (now − before)) for the mixed columns of streamlines and the columns of voxels.
     pub fn gather(
         &self,
         buffers: &mut Buffers,
@@ -218,12 +218,12 @@ impl Part {
         Ok(())
     }
 
-    /// Bytes before a chunk of mixed columns.
+    /// Byte offset of a chunk of mixed columns.
     fn chunk(&self, chunk: u32) -> u64 {
         4 * u64::from(chunk * self.columns.wide) * self.shape.fibres as u64
     }
 
-    /// This many warps.
+    /// A launch with `count` warps.
     fn warps(&self, count: u32) -> LaunchConfig {
         LaunchConfig {
             block_dim: (32 * WARPS, 1, 1),
@@ -231,7 +231,7 @@ impl Part {
         }
     }
 
-    /// A block of this many threads a tile of voxels.
+    /// A launch with one block of `threads` threads per tile of voxels.
     fn tiles(&self, threads: u32) -> LaunchConfig {
         LaunchConfig {
             block_dim: (threads, 1, 1),
@@ -239,7 +239,7 @@ impl Part {
         }
     }
 
-    /// What strides over columns or rows.
+    /// A launch for grid-stride loops over columns or rows.
     pub fn strides(&self) -> LaunchConfig {
         let threads = EACH * self.device().multiprocessors() * THREADS;
         blocks(u64::from(threads), THREADS)

@@ -1,6 +1,6 @@
 //! The vectors of a fit on graphics cards.
 
-use super::super::solver::{Engine, Last, Penalty, Stepped};
+use super::super::solver::{EndPoint, Engine, Penalty, StepMeasures};
 use super::buffers::Finish;
 use super::device_vectors::{DeviceVectors, OF_COLUMNS, OF_GROUPS, Point, SUMS};
 use super::{MultiDeviceOperator, in_job};
@@ -15,7 +15,7 @@ pub struct Vectors<'a> {
 }
 
 impl<'a> Vectors<'a> {
-    /// From x.
+    /// Starts at x.
     pub fn new(
         cards: &'a MultiDeviceOperator,
         y: &[f32],
@@ -38,7 +38,7 @@ impl<'a> Vectors<'a> {
         })
     }
 
-    /// Waits, and adds up what each card did.
+    /// Waits for all cards and adds their sums.
     fn read(&self) -> Result<[f64; SUMS], cuda::Error> {
         let mut all = [0.0; SUMS];
         for of in &self.each {
@@ -53,7 +53,7 @@ impl<'a> Vectors<'a> {
         0.5 * sums[0] + f64::from(self.lasso) * sums[OF_COLUMNS + 3] + sums[OF_GROUPS]
     }
 
-    /// A x − y of a point, over that of the point before the last if there is a last.
+    /// A x − y of a point, which replaces the residual of the point before the last if there is one.
     fn residual(
         &self,
         point: for<'b> fn(&'b DeviceVectors) -> &'b Point,
@@ -72,7 +72,7 @@ impl<'a> Vectors<'a> {
         }))
     }
 
-    /// Into g, of (1 + β) now − β before.
+    /// Writes the gradient at (1 + β) now − β before to g.
     fn gradient(
         &self,
         points: for<'b> fn(&'b DeviceVectors) -> [&'b Point; 2],
@@ -84,13 +84,13 @@ impl<'a> Vectors<'a> {
         self.cards.backward(r, beta, &g)
     }
 
-    /// From now and the point before to the next with its measures, without groups.
+    /// Steps from the last two points to the next one and measures it, without groups.
     fn advance(&mut self, beta: f32) -> Result<(), cuda::Error> {
         let r = self.each.iter();
         let r = r.map(|of| [&of.now, &of.before].map(|point| of.at(&point.r)));
         self.cards
             .gather(r, beta, |i, _, buffers| self.each[i].advance(buffers, beta))?;
-        // The point before the last made room.
+        // The slot of the point before the last is free.
         self.swap();
         Ok(())
     }
@@ -113,11 +113,11 @@ impl Engine for Vectors<'_> {
         Ok(self.objective(&self.read()?))
     }
 
-    fn step(&mut self, beta: f32) -> Result<Stepped, Error> {
+    fn step(&mut self, beta: f32) -> Result<StepMeasures, Error> {
         self.each.iter_mut().try_for_each(DeviceVectors::clear)?;
         if self.each[0].groups.is_some() {
             self.gradient(|of| [&of.now, &of.before], beta)?;
-            // The point before the last makes room.
+            // The slot of the point before the last becomes free.
             self.swap();
             for of in &self.each {
                 of.penalised(&of.z, &of.now.x)?;
@@ -130,7 +130,7 @@ impl Engine for Vectors<'_> {
         let sums = self.read()?;
         let [step, size, turned, _, above, moved] = std::array::from_fn(|i| sums[OF_COLUMNS + i]);
         self.sides = (above as u64, moved as u64);
-        Ok(Stepped {
+        Ok(StepMeasures {
             objective: self.objective(&sums),
             moved: sums[1],
             step,
@@ -150,7 +150,7 @@ impl Engine for Vectors<'_> {
         Ok(())
     }
 
-    fn take_back(&mut self) -> Result<(), Error> {
+    fn undo_step(&mut self) -> Result<(), Error> {
         self.swap();
         for of in &mut self.each {
             of.before.copy(&of.now, of.part.device())?;
@@ -229,7 +229,7 @@ impl Engine for Vectors<'_> {
         }
     }
 
-    fn finish(mut self) -> Result<Last, Error> {
+    fn finish(mut self) -> Result<EndPoint, Error> {
         self.gradient(|of| [&of.now; 2], 0.0)?;
         for of in &mut self.each {
             of.clear()?;
@@ -239,7 +239,7 @@ impl Engine for Vectors<'_> {
         let sums = self.read()?;
         let (moved, size) = (sums[OF_COLUMNS], sums[OF_COLUMNS + 1]);
         let shape = self.cards.shape;
-        let mut last = Last {
+        let mut last = EndPoint {
             kkt: (moved / size.max(f64::MIN_POSITIVE)).sqrt(),
             x: vec![0.0; shape.columns()],
             predicted: vec![0.0; shape.rows()],

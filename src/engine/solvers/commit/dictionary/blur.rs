@@ -1,8 +1,8 @@
 //! A streamline as a tube: copies on a disc across it.
 //!
-//! One copy in the middle, 6 at half the radius and 12 at the radius, with Gaussian weights of σ = half the
-//! radius that sum to 1. Copies keep their place in a frame that is carried along without turning about the
-//! streamline (double reflection: Wang et al. 2008, ACM Trans Graph 27:2).
+//! One copy lies in the middle, 6 at half the radius and 12 at the radius, with Gaussian weights of σ = half the
+//! radius that sum to 1. Copies keep their position in a frame that is transported along the streamline without
+//! rotating about it (double reflection: Wang et al. 2008, ACM Trans Graph 27:2).
 
 use glam::DVec3;
 use std::f64::consts::TAU;
@@ -10,7 +10,7 @@ use std::f64::consts::TAU;
 pub const COPIES: usize = 19;
 
 pub struct Blur {
-    /// Places on the disc, mm, and weights.
+    /// Positions on the disc, mm, and weights.
     places: [([f64; 2], f64); COPIES],
 }
 
@@ -59,6 +59,6 @@ fn carried(across: DVec3, from: DVec3, to: DVec3, step: DVec3) -> DVec3 {
     };
     let (across, from) = (mirror(across, step), mirror(from, step));
     let turned = mirror(across, to - from);
-    // Rounding would add up.
+    // Rounding errors would accumulate.
     (turned - to * turned.dot(to)).normalize_or_zero()
 }

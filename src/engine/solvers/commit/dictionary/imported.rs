@@ -1,11 +1,11 @@
-//! Records and tables that another program made.
+//! Segments and tables made by another program.
 
 use super::{Counts, Dictionary, Segment};
 use crate::data::Grid;
 use std::sync::Arc;
 
-/// A dictionary as lists, in any order; directions are rows of a table that comes with it.
-pub struct Foreign<'a> {
+/// A dictionary as lists in any order; directions are rows of the table that comes with it.
+pub struct ImportedDictionary<'a> {
     pub fibre: &'a [u32],
     pub voxel: &'a [u32],
     pub direction: &'a [u16],
@@ -16,8 +16,8 @@ pub struct Foreign<'a> {
     pub voxels: usize,
 }
 
-impl Foreign<'_> {
-    /// Lengths are rounded to 2⁻¹⁶ of the longest. Its grid is a row of voxels.
+impl ImportedDictionary<'_> {
+    /// The dictionary, with lengths rounded to 2⁻¹⁶ of the longest and voxels on a one-dimensional grid.
     pub fn dictionary(&self) -> Option<Dictionary> {
         let longest = self.length.iter().copied().fold(0.0, f32::max);
         let unit_mm = f64::from(longest) / f64::from(u16::MAX);

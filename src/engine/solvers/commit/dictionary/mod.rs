@@ -1,18 +1,18 @@
-//! Which streamline runs through which voxel, how far and in what direction.
+//! The voxels that each streamline crosses, with lengths and directions.
 //!
-//! Every segment is cut exactly at the faces between voxels ([`crate::solvers::density::Walk`]), on any grid.
-//! Pieces of one streamline in one voxel whose directions differ by at most [`MERGE_DEG`] become one record of
-//! the summed length and the mean direction: the mean of Y_lm over directions spread evenly by ±δ differs
-//! from Y_lm of the mean by l (l + 1) δ² / 12 of itself, 0.1 % at l = 2 and 4 % at l = 12, where a response
-//! has next to nothing. Lengths are whole units; the rounding of one record is carried to the next, so that
-//! a streamline keeps its length to half a unit.
+//! Every segment is cut exactly at the faces between voxels ([`crate::solvers::density::Walk`]), on any grid. Pieces
+//! of one streamline in one voxel whose directions differ by at most [`MERGE_DEG`] become one record with the summed
+//! length and the mean direction: the mean of Y_lm over directions spread evenly by ±δ differs from Y_lm of the mean
+//! direction by the relative amount l (l + 1) δ² / 12, 0.1 % at l = 2 and 4 % at l = 12, where a response has almost
+//! no power. Lengths are integers; the rounding of one record is carried to the next, so that a streamline keeps its
+//! length to half a unit.
 
 mod blur;
 mod imported;
 mod pieces;
 mod slab;
 
-pub use imported::Foreign;
+pub use imported::ImportedDictionary;
 pub use slab::Slab;
 
 use super::directions;
@@ -24,11 +24,11 @@ use pieces::Cutter;
 use rayon::prelude::*;
 use std::sync::Arc;
 
-/// Pieces this near in direction are one.
+/// Pieces whose directions differ by at most this angle are merged.
 pub const MERGE_DEG: f64 = 3.0;
-/// Peaks shorter than this share of the voxel's longest are left out.
-pub const LEAST_PEAK: f32 = 0.1;
-/// Marks a voxel that is not used.
+/// Peaks shorter than this share of the voxel's longest peak are left out.
+pub const MIN_PEAK: f32 = 0.1;
+/// Marks unused voxels.
 const UNUSED: u32 = u32::MAX;
 
 /// One record.
@@ -36,72 +36,72 @@ const UNUSED: u32 = u32::MAX;
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Pod, Zeroable)]
 pub struct Segment {
     pub fibre: u32,
-    /// [`directions::code`], or a row of a table from elsewhere.
+    /// [`directions::code`], or a row of an imported table.
     pub direction: u16,
     /// Units of [`Dictionary::unit_mm`].
     pub length: u16,
 }
 
-/// What was found on the way.
+/// Statistics of building the dictionary.
 #[derive(Clone, Copy, PartialEq, Debug, Default)]
 pub struct Counts {
-    /// Length inside and outside the voxels in use, mm.
+    /// Length inside and outside the used voxels, mm.
     pub inside_mm: f64,
     pub outside_mm: f64,
     /// Streamlines with one point or none.
     pub single_points: u64,
-    /// Streamlines of more points that run through no voxel in use; like those of one point they keep
-    /// their place, with weight 0.
+    /// Streamlines of several points that cross no used voxel; like those of one point they keep their index, with
+    /// weight 0.
     pub outside: u64,
-    /// Segments with an end that is no number: left out.
+    /// Segments with a non-finite end point, which are left out.
     pub not_finite: u64,
 }
 
 #[derive(Clone, Debug)]
 pub struct Dictionary {
     pub grid: Arc<Grid>,
-    /// Numbers in the grid of the voxels in use, ascending.
+    /// Grid indices of the used voxels, ascending.
     pub voxels: Vec<u32>,
     /// Voxel i owns `segments[offsets[i]..offsets[i + 1]]`.
     pub offsets: Vec<u64>,
     pub segments: Vec<Segment>,
     pub unit_mm: f64,
-    /// Streamlines, those without segments among them.
+    /// Number of streamlines, including those without segments.
     pub fibres: usize,
-    /// Places for peaks in each voxel.
+    /// Peak slots per voxel.
     pub places: usize,
-    /// Directions of the peaks, `places` a voxel, those that are there first.
+    /// Directions of the peaks, `places` per voxel; occupied slots come first.
     pub peaks: Vec<u16>,
-    /// How many are there.
+    /// Occupied slots per voxel.
     pub peak_counts: Vec<u8>,
     pub counts: Counts,
 }
 
-/// Before anything is built.
+/// Estimated before anything is built.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Estimate {
-    /// At most this many records, give or take a few percent.
+    /// Upper bound on the number of records, to within a few percent.
     pub segments: u64,
-    /// While it is built.
+    /// Peak memory during building.
     pub bytes: u64,
 }
 
 pub struct Options<'a> {
-    /// Voxels that may be used, of the grid.
+    /// Voxels of the grid that may be used.
     pub usable: &'a [u8],
-    /// All of them are, else only those that a streamline passes.
+    /// Use all of them instead of only those that a streamline crosses.
     pub all: bool,
     /// Spreads each streamline over a disc of this radius, mm.
     pub blur_mm: Option<f64>,
-    /// Three frames a peak, world axes.
+    /// Three frames per peak, world axes.
     pub peaks: Option<&'a Volume>,
 }
 
-/// Streamlines of one piece of work.
+/// Streamlines per work item.
 const CHUNK: usize = 256;
 
-/// Face crossings and bends, counted without walking: as `pieces` merges, with each step in one voxel but for
-/// its end.
+/// Counts face crossings and bends without tracing voxels: merges as `pieces` does, and treats each step as if it lay
+/// in one voxel except for its end.
 pub fn estimate(tractogram: &Tractogram, grid: &Grid, blur_mm: Option<f64>) -> Estimate {
     let cosine = MERGE_DEG.to_radians().cos();
     let shape = DVec3::from_array(grid.shape.map(|n| n as f64));
@@ -112,7 +112,7 @@ pub fn estimate(tractogram: &Tractogram, grid: &Grid, blur_mm: Option<f64>) -> E
     };
     let of = |line: &[[f32; 3]]| -> u64 {
         let mut count = 1;
-        // The mean of the steps since the last bend or face.
+        // The mean of the steps since the last bend or face crossing.
         let mut mean = DVec3::ZERO;
         for pair in line.windows(2) {
             let [from, to] = [pair[0], pair[1]].map(|p| DVec3::from_array(p.map(f64::from)));
@@ -138,7 +138,7 @@ pub fn estimate(tractogram: &Tractogram, grid: &Grid, blur_mm: Option<f64>) -> E
     let once: u64 = lines.map(|i| of(tractogram.streamline(i))).sum();
     let copies = blur_mm.map_or(1, |_| blur::COPIES as u64);
     let segments = once * copies;
-    // A record and its voxel, then the record in its place.
+    // A record with its voxel, then the record in its final position.
     Estimate {
         segments,
         bytes: segments * 20 + grid.voxel_count() as u64 * 4,
@@ -167,7 +167,7 @@ impl Dictionary {
             let sign = |bit: usize| if c >> bit & 1 == 1 { -1.0 } else { 1.0 };
             (spacing.x_axis + spacing.y_axis * sign(0) + spacing.z_axis * sign(1)).length()
         });
-        // Twice the longest way through a voxel; what comes back more often is split.
+        // Twice the longest path through a voxel; longer sums in one voxel are split.
         let unit_mm = 2.0 * diagonal.fold(0.0, f64::max) / f64::from(u16::MAX);
         let count = tractogram.len();
         control.begin("Cutting streamlines", count as u64);
@@ -243,17 +243,17 @@ impl Dictionary {
         &self.peaks[begin..begin + usize::from(self.peak_counts[voxel])]
     }
 
-    /// Peaks of all voxels.
+    /// Number of peaks of all voxels.
     pub fn peak_count(&self) -> u64 {
         self.peak_counts.iter().map(|&n| u64::from(n)).sum()
     }
 
-    /// mm of a record.
+    /// Length of a record, mm.
     pub fn length_mm(&self, segment: &Segment) -> f64 {
         f64::from(segment.length) * self.unit_mm
     }
 
-    /// Length of each streamline in the voxels in use, mm.
+    /// Length of each streamline in the used voxels, mm.
     pub fn lengths_mm(&self) -> Vec<f64> {
         let mut units = vec![0u64; self.fibres];
         for segment in &self.segments {
@@ -277,7 +277,7 @@ impl Dictionary {
     }
 }
 
-/// Puts records in the order of voxels; each thread fills a range of them.
+/// Sorts records by voxel; each thread fills one range.
 fn in_voxels(chunks: &[Chunk], voxels: usize) -> (Vec<u64>, Vec<Segment>) {
     let mut offsets = vec![0u64; voxels + 1];
     for (records, _) in chunks {
@@ -324,7 +324,7 @@ fn in_voxels(chunks: &[Chunk], voxels: usize) -> (Vec<u64>, Vec<Segment>) {
     (offsets, segments)
 }
 
-/// Codes of the peaks at voxels, and how many are there.
+/// Codes of the peaks at voxels, and the number of occupied slots.
 fn peaks_in(volume: &Volume, voxels: &[u32]) -> (usize, Vec<u16>, Vec<u8>) {
     let places = (volume.frames / 3).min(usize::from(u8::MAX));
     let mut codes = vec![0u16; places * voxels.len()];
@@ -344,7 +344,7 @@ fn peaks_in(volume: &Volume, voxels: &[u32]) -> (usize, Vec<u16>, Vec<u8>) {
         };
         let longest = (0..places).map(length).fold(0.0, f32::max);
         for p in 0..places {
-            if length(p) > 0.0 && length(p) >= LEAST_PEAK * longest {
+            if length(p) > 0.0 && length(p) >= MIN_PEAK * longest {
                 codes[usize::from(*count)] = directions::code(peak(p).as_dvec3());
                 *count += 1;
             }

@@ -104,11 +104,11 @@ impl<'a> Cutter<'a> {
         }
     }
 
-    /// Pieces of one voxel and nearly one direction become one record.
+    /// Merges pieces of one voxel with nearly equal directions into one record.
     fn merge(&mut self, fibre: u32, out: &mut Vec<(u32, Segment)>) {
         let cosine = MERGE_DEG.to_radians().cos();
         self.pieces.sort_by_key(|p| p.slot);
-        // What was written against what should have been, units.
+        // Exact and written length so far, in units.
         let (mut requested, mut written) = (0.0, 0u64);
         for run in self.pieces.chunk_by_mut(|a, b| a.slot == b.slot) {
             let mut groups = 0;

@@ -1,14 +1,14 @@
-//! Runs of voxels, one for each of several workers.
+//! Ranges of voxels, one for each of several workers.
 
 use super::{Dictionary, Segment};
 use std::ops::Range;
 
-/// Some of a dictionary's voxels, in its order.
+/// A range of a dictionary's voxels, in its order.
 #[derive(Clone, Debug)]
 pub struct Slab<'a> {
-    /// Which of them.
+    /// The range of voxels.
     pub voxels: Range<usize>,
-    /// Where their records are among those of all, and where the last one's end.
+    /// Record offsets of the voxels among all records, and the end of the last voxel's records.
     pub offsets: &'a [u64],
     pub segments: &'a [Segment],
     pub peaks: &'a [u16],
@@ -28,8 +28,8 @@ impl Dictionary {
         }
     }
 
-    /// All voxels in this many slabs of nearly the same work, none of them empty, where a voxel is as much as this many
-    /// segments; fewer slabs where there are fewer voxels.
+    /// All voxels in at most `count` slabs of nearly equal work, none of them empty; one voxel counts as much as
+    /// `voxel` segments.
     pub fn slabs(&self, count: usize, voxel: f64) -> Vec<Slab<'_>> {
         let all = self.voxels.len();
         let count = count.clamp(1, all.max(1));
@@ -37,7 +37,7 @@ impl Dictionary {
         let mut begin = 0;
         let each = (1..=count).map(|slab| {
             let requested = before(all) * slab as f64 / count as f64;
-            // Others need a voxel each, too.
+            // Each remaining slab needs at least one voxel.
             let last = all - (count - slab);
             let mut end = (begin + 1).min(last);
             while end < last && before(end + 1) - requested < requested - before(end) {

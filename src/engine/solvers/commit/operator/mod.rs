@@ -1,11 +1,11 @@
 //! A x and Aᵀ y.
 //!
-//! Two ways to the same numbers. [`factorised`]: eight voxels at a time, one a lane, segment by segment into
-//! 91 harmonic sums a shell, then one small product to the samples. [`dense`]: a table row a direction, added
-//! or multiplied sample by sample. The first costs about 150 + 140 K multiply-adds a segment (K shells)
-//! whatever the number of samples and columns, and 91 a sample and voxel; the second one a segment, column
-//! and sample. [`Operator::new`] counts both and takes the cheaper. [`mod@reference`] is the plain sum in double
-//! precision, which nobody waits for but the tests.
+//! Two implementations give the same numbers. [`factorised`]: eight voxels at a time, one per lane, segment by
+//! segment into 91 harmonic sums per shell, then one small product to the samples. [`dense`]: a table with one row
+//! per direction, added or multiplied sample by sample. The first costs about 150 + 140 K multiply-adds per segment
+//! (K shells) whatever the number of samples and columns, plus 91 per sample and voxel; the second costs one per
+//! segment, column and sample. [`Operator::new`] estimates both and takes the cheaper. [`mod@reference`] is the plain
+//! sum in double precision, which only the tests use.
 
 pub mod dense;
 pub mod factorised;
@@ -27,25 +27,25 @@ use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// How the unknowns are counted.
+/// The layout of the unknowns.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Shape {
     pub fibres: usize,
-    /// Columns of a streamline.
+    /// Columns per streamline.
     pub atoms: usize,
-    /// Places for voxels in the operator's order, some of them empty.
+    /// Voxel slots in the operator's order, some of them empty.
     pub voxels: usize,
-    /// Places for peaks in a voxel, and columns of each.
+    /// Peak slots per voxel, and columns of each.
     pub peaks: usize,
     pub extra: usize,
     /// Columns of free water.
     pub free: usize,
-    /// Samples of a voxel, those for padding among them.
+    /// Samples per voxel, including padding.
     pub samples: usize,
 }
 
 impl Shape {
-    /// Unknowns of a voxel.
+    /// Unknowns per voxel.
     pub fn own(&self) -> usize {
         self.peaks * self.extra + self.free
     }
@@ -64,23 +64,23 @@ impl Shape {
     }
 }
 
-/// Which way.
+/// The implementation.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub enum OperatorKind {
     Factorised,
-    /// Directions by the middles of this many cells along a side, at most [`super::directions::SIDE`], with
-    /// which it is the same operator.
+    /// Directions at the centres of this many cells along a side; at the maximum, [`super::directions::SIDE`], it is
+    /// the same operator.
     Dense {
         side: u16,
     },
 }
 
-/// On graphics cards, where there are three columns of a streamline and more.
+/// Precision on graphics cards; it matters with three or more columns per streamline.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub enum Precision {
     /// Single precision.
     Exact,
-    /// Harmonics in half precision, which lets A x and Aᵀ y differ by a thousandth.
+    /// Harmonics in half precision, so that A x and Aᵀ y may differ by a thousandth.
     Fast,
 }
 
@@ -95,46 +95,46 @@ enum Inner {
 pub struct Operator {
     inner: Inner,
     way: OperatorKind,
-    /// Where fewer columns do for all of the streamlines'.
+    /// Set where fewer columns span those of all streamlines.
     mixing: Option<Mixing>,
-    /// Of them, between the two.
+    /// Mixed columns, kept between calls.
     mixed: Mutex<Vec<f32>>,
-    /// Squares of the columns, nearly.
+    /// Approximate squares of the columns.
     squares: Vec<f32>,
 }
 
 /// Bytes.
 const SECOND_CACHE: f64 = 1e6;
 
-/// What of the responses may be lost in fewer columns: single precision loses as much.
+/// Permitted loss of the responses in fewer columns: single precision loses as much.
 const TOLERANCE: f64 = 1e-6;
-/// The tolerance where directions are coarse already.
+/// The tolerance where directions are already coarse.
 const COARSE_TOLERANCE: f64 = 1e-4;
 
-/// Vector multiply-adds that both ways take, in units of eight.
+/// Vector multiply-adds of both implementations, in units of eight.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Work {
     pub factorised: f64,
     pub dense: f64,
 }
 
-/// What work is counted by.
+/// The numbers that determine the work.
 #[derive(Clone, Copy, PartialEq, Debug)]
-pub struct Counted {
+pub struct WorkCounts {
     pub segments: f64,
     pub peaks: f64,
     pub voxels: f64,
     pub shells: f64,
     pub samples: f64,
-    /// Columns of a streamline, of a peak, of free water.
+    /// Columns per streamline, per peak, and of free water.
     pub atoms: f64,
     pub extra: f64,
     pub free: f64,
 }
 
 impl Work {
-    pub fn of(dictionary: &Dictionary, responses: &Responses, samples: &Samples) -> Self {
-        Self::counted(&Counted {
+    pub fn new(dictionary: &Dictionary, responses: &Responses, samples: &Samples) -> Self {
+        Self::counted(&WorkCounts {
             segments: dictionary.segments.len() as f64,
             peaks: dictionary.peak_count() as f64,
             voxels: dictionary.voxels.len() as f64,
@@ -146,14 +146,14 @@ impl Work {
         })
     }
 
-    pub fn counted(n: &Counted) -> Self {
+    pub fn counted(n: &WorkCounts) -> Self {
         let count = n.samples;
         // Measured on one core with AVX2, in units of 0.2 ns.
         let segment = |atoms: f64| 100.0 + n.shells * (110.0 + 7.0 * atoms) + 20.0;
         let factorised =
             (n.segments * segment(n.atoms) + n.peaks * segment(n.extra) + n.voxels * 91.0 * count)
                 / 8.0;
-        // Rows come from the second cache, or from far away; those of free water are near.
+        // Rows come from the second-level cache or from memory; those of free water are always cached.
         let table = n.segments.min(65536.0) * n.atoms * count * 4.0;
         let registers = (count / 8.0).ceil();
         let near = registers * 1.5 + 10.0;
@@ -168,8 +168,8 @@ impl Work {
         Self { factorised, dense }
     }
 
-    /// The cost of the cheaper way.
-    pub fn least(&self) -> f64 {
+    /// The cost of the cheaper implementation.
+    pub fn min_cost(&self) -> f64 {
         self.factorised.min(self.dense)
     }
 
@@ -182,11 +182,11 @@ impl Work {
     }
 }
 
-/// What becomes of the rows from a place on as soon as A x is known there: it gets that and what is kept
-/// of the rows, and gives two numbers that are added up.
+/// Processes rows from an index on as soon as A x is known for them: it receives A x and the stored values of the
+/// rows, and returns two numbers that are summed.
 pub type Finish<'a> = &'a (dyn Fn(usize, &[f32], &mut [f32]) -> [f64; 2] + Sync);
 
-/// Writes y from a place on.
+/// Writes y from an index on.
 pub type Fill<'a> = &'a (dyn Fn(usize, &mut [f32]) + Sync);
 
 impl Inner {
@@ -212,7 +212,7 @@ impl Inner {
     }
 }
 
-/// Squares of the columns, in the mean over directions.
+/// Squares of the columns, averaged over directions.
 fn mean_squares(responses: &Responses, samples: &Samples) -> [Vec<f64>; 3] {
     let mean = |atoms: &[Vec<_>], kind: usize| -> Vec<f64> {
         let each = atoms.iter().zip(&responses.flat[kind]);
@@ -237,10 +237,10 @@ impl Operator {
             Some(OperatorKind::Dense { side }) if side < SIDE => COARSE_TOLERANCE,
             _ => TOLERANCE,
         };
-        let mixed = Mixing::of(responses, samples, tolerance);
+        let mixed = Mixing::new(responses, samples, tolerance);
         let (mixing, fewer) = mixed.map_or((None, None), |(m, r)| (Some(m), Some(r)));
         let used = fewer.as_ref().unwrap_or(responses);
-        let way = way.unwrap_or_else(|| Work::of(dictionary, used, samples).cheaper());
+        let way = way.unwrap_or_else(|| Work::new(dictionary, used, samples).cheaper());
         let inner = match way {
             OperatorKind::Factorised => {
                 Inner::Factorised(Factorised::new(dictionary, used, samples))
@@ -253,7 +253,7 @@ impl Operator {
         Self::with(inner, way, mixing, dictionary, &squares)
     }
 
-    /// On as many of these graphics cards as are worth it, factorised.
+    /// On as many of these graphics cards as pay off, factorised.
     pub fn new_on_cards(
         dictionary: &Dictionary,
         responses: &Responses,
@@ -264,8 +264,8 @@ impl Operator {
         Self::in_slabs(dictionary, responses, samples, precision, devices, None)
     }
 
-    /// In as many slabs of voxels as there are `places`, each the place of its card among these; `None`: one on
-    /// each card that is worth it.
+    /// In as many slabs of voxels as there are `places`, each the index of its card; `None`: one on each card that
+    /// pays off.
     pub fn in_slabs(
         dictionary: &Dictionary,
         responses: &Responses,
@@ -278,7 +278,7 @@ impl Operator {
             Precision::Exact => TOLERANCE,
             Precision::Fast => COARSE_TOLERANCE,
         };
-        let mixed = Mixing::of(responses, samples, tolerance);
+        let mixed = Mixing::new(responses, samples, tolerance);
         let cards = MultiDeviceOperator::new(
             dictionary,
             responses,
@@ -298,7 +298,7 @@ impl Operator {
         ))
     }
 
-    /// Where it is on graphics cards.
+    /// The operator on graphics cards, if it is there.
     pub fn on_cards(&self) -> Option<&MultiDeviceOperator> {
         match &self.inner {
             Inner::OnCards(cards) => Some(cards),
@@ -306,10 +306,10 @@ impl Operator {
         }
     }
 
-    /// On a table from elsewhere.
-    pub fn foreign(dictionary: &Dictionary, table: dense::Table) -> Self {
+    /// With an imported table.
+    pub fn with_imported_table(dictionary: &Dictionary, table: dense::Table) -> Self {
         let squares = table.mean_squares();
-        let (mixing, table) = Mixing::of_table(table, TOLERANCE);
+        let (mixing, table) = Mixing::from_table(table, TOLERANCE);
         let inner = Inner::Dense(Dense::with_table(dictionary, table));
         let way = OperatorKind::Dense { side: SIDE };
         Self::with(inner, way, mixing, dictionary, &squares)
@@ -337,7 +337,7 @@ impl Operator {
         self.way
     }
 
-    /// As those who use it count.
+    /// The shape that callers see.
     pub fn shape(&self) -> Shape {
         let shape = self.inner_shape();
         let atoms = self.mixing.as_ref().map_or(shape.atoms, |m| m.atoms);
@@ -352,7 +352,7 @@ impl Operator {
         }
     }
 
-    /// Columns of a streamline that are worked on.
+    /// Columns of a streamline after mixing.
     pub fn rank(&self) -> usize {
         let shape = self.inner_shape();
         self.on_cards().map_or(shape.atoms, |cards| cards.rank)
@@ -375,7 +375,7 @@ impl Operator {
         Ok(())
     }
 
-    /// A x, of which the caller makes what it keeps while it is near.
+    /// A x, passed to the caller while it is in the cache.
     pub fn apply_with(
         &self,
         x: &[f32],
@@ -395,7 +395,7 @@ impl Operator {
         self.adjoint_of(&|from, to| to.copy_from_slice(&y[from..from + to.len()]), x)
     }
 
-    /// Aᵀ of what the caller makes when it is wanted.
+    /// Aᵀ of values that the caller computes when they are needed.
     pub fn adjoint_of(&self, y: Fill, x: &mut [f32]) -> Result<(), Error> {
         let Some(mixing) = &self.mixing else {
             return self.inner.adjoint(y, x);
@@ -408,7 +408,7 @@ impl Operator {
         Ok(())
     }
 
-    /// Where sample s of the dictionary's voxel v is among the rows.
+    /// The row of sample s of voxel v of the dictionary.
     pub fn row(&self, voxel: usize, sample: usize) -> usize {
         match &self.inner {
             Inner::Factorised(f) => f.row(voxel, sample),
@@ -417,7 +417,7 @@ impl Operator {
         }
     }
 
-    /// Where an unknown of the dictionary's voxel v is: peak by peak, column by column, then free water.
+    /// The column of an unknown of voxel v of the dictionary: peak by peak, column by column, then free water.
     pub fn own_column(&self, voxel: usize, place: usize) -> usize {
         let own = match &self.inner {
             Inner::Factorised(f) => f.own_column(voxel, place),
@@ -426,7 +426,7 @@ impl Operator {
         self.shape().intra() + own
     }
 
-    /// Samples voxel by voxel into the order of the rows; 0 in what is padding.
+    /// Copies samples voxel by voxel to the order of the rows; padding is 0.
     pub fn pack(&self, signals: &[f32], samples: usize) -> Vec<f32> {
         let mut rows = vec![0.0; self.rows()];
         for (voxel, values) in signals.chunks_exact(samples).enumerate() {
@@ -449,8 +449,8 @@ impl Operator {
         out
     }
 
-    /// Sums of squares of the columns, as if all pieces of a streamline in a voxel had one direction and each
-    /// its response's mean square over directions. 0 where a column has nothing.
+    /// Sums of squares of the columns, as if all pieces of a streamline in a voxel had the same direction and the
+    /// response its mean square over directions. 0 where a column is empty.
     pub fn squares(&self) -> &[f32] {
         &self.squares
     }

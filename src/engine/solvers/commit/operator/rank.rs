@@ -1,9 +1,9 @@
 //! Fewer columns that span the same responses.
 //!
-//! Cylinders of different radii give nearly the same: of nine radii three or four combinations hold all but
-//! a millionth. With the eigenvectors E of the atoms' products ⟨L_i, L_j⟩ (mean over all directions),
-//! L_j = Σ_n E_jn u_n, and the operator works on z_n = Σ_j E_jn x_j, as many as have eigenvalues above the
-//! square of a tolerance.
+//! Cylinders of different radii give nearly the same responses: for nine radii, three or four combinations hold all
+//! but a millionth. With the eigenvectors E of the atoms' products ⟨L_i, L_j⟩ (mean over all directions), L_j = Σ_n
+//! E_jn u_n, and the operator works on z_n = Σ_j E_jn x_j, for those eigenvalues that exceed the square of a
+//! tolerance.
 
 use super::dense::Table;
 use crate::solvers::commit::harmonics::DEGREES;
@@ -11,21 +11,21 @@ use crate::solvers::commit::model::{Responses, product};
 use crate::solvers::commit::samples::Samples;
 use rayon::prelude::*;
 
-/// How atoms are made of fewer.
+/// Maps atoms to fewer combinations.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Mixing {
     pub atoms: usize,
     pub rank: usize,
-    /// E, `rank` a row.
+    /// E, `rank` numbers per row.
     e: Vec<f32>,
 }
 
-/// Fibres of one piece of work.
+/// Fibres per work item.
 const PIECE: usize = 4096;
 
 impl Mixing {
-    /// The mixing and the responses that it leaves; `None` where nothing is won.
-    pub fn of(
+    /// The mixing and the responses that remain; `None` if it saves nothing.
+    pub fn new(
         responses: &Responses,
         samples: &Samples,
         tolerance: f64,
@@ -36,7 +36,8 @@ impl Mixing {
             each.map(|(atom, at_b0)| product(&atoms[i], flat[i], atom, *at_b0, samples))
                 .collect()
         };
-        let (mixing, factors) = Self::of_products((0..atoms.len()).map(row).collect(), tolerance)?;
+        let (mixing, factors) =
+            Self::from_products((0..atoms.len()).map(row).collect(), tolerance)?;
         let mut fewer = responses.clone();
         let combined = |factors: &Vec<f64>| {
             let mut sum = vec![[0.0; DEGREES]; samples.shells.len()];
@@ -53,16 +54,16 @@ impl Mixing {
         Some((mixing, fewer))
     }
 
-    /// The ranks of a table, which is left alone where nothing is won.
-    pub fn of_table(table: Table, tolerance: f64) -> (Option<Self>, Table) {
-        match Self::of_products(table.products(), tolerance) {
+    /// The mixing of a table; the table is returned unchanged if mixing saves nothing.
+    pub fn from_table(table: Table, tolerance: f64) -> (Option<Self>, Table) {
+        match Self::from_products(table.products(), tolerance) {
             Some((mixing, factors)) => (Some(mixing), table.combined(&factors)),
             None => (None, table),
         }
     }
 
-    /// With the factors of all atoms in each of the fewer.
-    fn of_products(gram: Vec<Vec<f64>>, tolerance: f64) -> Option<(Self, Vec<Vec<f64>>)> {
+    /// Also returns the factors of all atoms in each combination.
+    fn from_products(gram: Vec<Vec<f64>>, tolerance: f64) -> Option<(Self, Vec<Vec<f64>>)> {
         let atoms = gram.len();
         let (values, vectors) = eigen(gram);
         let mut order: Vec<usize> = (0..atoms).collect();
@@ -70,7 +71,7 @@ impl Mixing {
         let largest = order.first().map_or(0.0, |&i| values[i]);
         order.retain(|&i| values[i] > tolerance * tolerance * largest);
         let rank = order.len();
-        // Atoms without any signal span nothing that fewer columns could hold.
+        // Atoms without any signal span nothing.
         if rank == 0 || rank >= atoms {
             return None;
         }
@@ -83,12 +84,12 @@ impl Mixing {
         Some((Self { atoms, rank, e }, factors))
     }
 
-    /// E of one atom.
+    /// E for one atom.
     pub fn row(&self, atom: usize) -> &[f32] {
         &self.e[atom * self.rank..(atom + 1) * self.rank]
     }
 
-    /// z = Eᵀ x, fibre by fibre; what follows the streamlines' is copied.
+    /// z = Eᵀ x, fibre by fibre; the columns after the streamlines' are copied.
     pub fn mix(&self, x: &[f32], fibres: usize, z: &mut Vec<f32>) {
         let (intra, own) = x.split_at(fibres * self.atoms);
         z.resize(fibres * self.rank + own.len(), 0.0);
@@ -131,7 +132,7 @@ impl Mixing {
     }
 }
 
-/// Jacobi's rotations: eigenvalues, and eigenvectors as columns.
+/// Jacobi's eigenvalue algorithm: eigenvalues, and eigenvectors as columns.
 fn eigen(mut a: Vec<Vec<f64>>) -> (Vec<f64>, Vec<Vec<f64>>) {
     let n = a.len();
     let mut v = vec![vec![0.0; n]; n];
@@ -139,7 +140,7 @@ fn eigen(mut a: Vec<Vec<f64>>) -> (Vec<f64>, Vec<Vec<f64>>) {
     for _ in 0..60 {
         for p in 0..n {
             for q in p + 1..n {
-                // Nothing to turn; the angle would divide by it.
+                // Already 0; the angle would be a division by it.
                 if a[p][q].abs() <= f64::MIN_POSITIVE {
                     continue;
                 }

@@ -1,5 +1,5 @@
-//! The plain sum in double precision, by Legendre functions of the cosines: apart from the code that is
-//! used. Voxels and samples in the dictionary's order, without padding.
+//! The plain sum in double precision, by Legendre functions of the cosines, independent of the production code.
+//! Voxels and samples are in the dictionary's order, without padding.
 
 use crate::solvers::commit::dictionary::Dictionary;
 use crate::solvers::commit::directions;

@@ -1,15 +1,15 @@
-//! Threads that add into sums of their own.
+//! Threads that add to private sums.
 
 use rayon::prelude::*;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 
-/// Sums that are kept between calls, one a thread.
+/// Sums kept between calls, one vector per thread.
 #[derive(Debug, Default)]
 pub struct Sums(Mutex<Vec<Vec<f32>>>);
 
-/// Calls `work(piece, own slice, sums, scratch)` for each slice of `own` (pieces of `width`, the last may be shorter;
-/// `count` of them even where they are empty), and adds all sums into `total`.
+/// Calls `work(piece, own slice, sums, scratch)` for each slice of `own` (pieces of `width`, of which the last may be
+/// shorter; always `count` pieces, even if they are empty), and adds all sums to `total`.
 pub fn run<S: Default>(
     kept: &Sums,
     total: &mut [f32],

@@ -1,12 +1,12 @@
 //! The vectors of a fit in memory, on all threads.
 
 use super::Problem;
-use super::engine::{Engine, Last, Stepped};
+use super::engine::{EndPoint, Engine, StepMeasures};
 use super::vectors::{Lanes8, Residual, add, combine, product, sums};
 use crate::compute::simd::dispatch;
 use crate::solvers::Error;
 
-/// A point, and A x − y of it.
+/// A point x and its residual A x − y.
 #[derive(Clone, Default)]
 struct Point {
     x: Vec<f32>,
@@ -26,9 +26,9 @@ pub struct Cpu<'a> {
 /// Vectors of the second phase; empty before it.
 #[derive(Default)]
 struct Round {
-    /// Where it has come to, then where is looked.
+    /// The point reached, later the trial point.
     moved: Point,
-    /// Its last step, then the way that is searched.
+    /// The last step, later the search direction.
     direction: Vec<f32>,
     a_direction: Vec<f32>,
 }
@@ -54,7 +54,7 @@ impl Problem<'_> {
         0.5 * square + self.penalty.value(x, self.operator.shape())
     }
 
-    /// Gives a point the residual of its x; its objective.
+    /// Computes the residual of a point from its x; returns its objective.
     fn look_at(&self, point: &mut Point) -> Result<f64, Error> {
         let Point { x, r } = point;
         let [square, _] = self.operator.apply_with(x, r, &|from, ax, r| {
@@ -68,7 +68,7 @@ impl Problem<'_> {
         Ok(self.objective(square, x))
     }
 
-    /// ∇ of the smooth part at the point (1 + β) now − β before.
+    /// ∇ of the smooth part at (1 + β) now − β before.
     fn gradient(&self, beta: f32, now: &Point, before: &Point, g: &mut [f32]) -> Result<(), Error> {
         self.operator.adjoint_of(
             &|from, to| {
@@ -81,8 +81,8 @@ impl Problem<'_> {
         )
     }
 
-    /// Gives the next point the residual of its x, over that of the point before the last: the objective, and
-    /// |A (next − z)|² with z = (1 + β) last − β (the one before).
+    /// Computes the residual of the next point from its x, in place of that of the point before the last; returns the
+    /// objective and |A (next − z)|² with z = (1 + β) last − β (the one before).
     fn residual(&self, beta: f32, last: &Point, next: &mut Point) -> Result<[f64; 2], Error> {
         let Point { x, r } = next;
         let [square, moved] = self.operator.apply_with(x, r, &|from, ax, r| {
@@ -116,10 +116,10 @@ impl Engine for Cpu<'_> {
         Ok(objective)
     }
 
-    fn step(&mut self, beta: f32) -> Result<Stepped, Error> {
+    fn step(&mut self, beta: f32) -> Result<StepMeasures, Error> {
         let problem = self.problem;
         problem.gradient(beta, &self.now, &self.before, &mut self.g)?;
-        // The point before the last makes room.
+        // The slot of the point before the last is free.
         std::mem::swap(&mut self.before, &mut self.now);
         let (h, z, now) = (&self.h, &self.z, &mut self.now);
         let shape = problem.operator.shape();
@@ -130,7 +130,7 @@ impl Engine for Cpu<'_> {
             let back = h * (z - x);
             [back * (z - x), h * x * x, back * (x - before)]
         });
-        Ok(Stepped {
+        Ok(StepMeasures {
             objective,
             moved,
             step,
@@ -153,7 +153,7 @@ impl Engine for Cpu<'_> {
         Ok(())
     }
 
-    fn take_back(&mut self) -> Result<(), Error> {
+    fn undo_step(&mut self) -> Result<(), Error> {
         std::mem::swap(&mut self.before, &mut self.now);
         self.before.x.copy_from_slice(&self.now.x);
         self.before.r.copy_from_slice(&self.now.r);
@@ -243,7 +243,7 @@ impl Engine for Cpu<'_> {
         std::mem::swap(&mut self.now, &mut self.round.moved);
     }
 
-    fn finish(mut self) -> Result<Last, Error> {
+    fn finish(mut self) -> Result<EndPoint, Error> {
         self.problem
             .gradient(0.0, &self.now, &self.now, &mut self.g)?;
         let kkt = self.problem.kkt(&self.h, &self.now.x, &self.g);
@@ -252,7 +252,7 @@ impl Engine for Cpu<'_> {
             .iter_mut()
             .zip(self.problem.y)
             .for_each(|(r, y)| *r += y);
-        Ok(Last {
+        Ok(EndPoint {
             x: self.now.x,
             predicted,
             kkt,

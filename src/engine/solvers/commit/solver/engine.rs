@@ -1,10 +1,10 @@
-//! What the solver asks of whoever holds its vectors.
+//! The operations that the solver requires of the owner of its vectors.
 
 use crate::solvers::Error;
 
-/// What a step of the first phase was like.
+/// Measures of a step of the first phase.
 #[derive(Clone, Copy, PartialEq, Debug)]
-pub struct Stepped {
+pub struct StepMeasures {
     /// At the new point.
     pub objective: f64,
     /// |A (x − z)|².
@@ -17,55 +17,55 @@ pub struct Stepped {
     pub turned: f64,
 }
 
-/// Where a fit ended.
-pub struct Last {
+/// The end point of a fit.
+pub struct EndPoint {
     pub x: Vec<f32>,
     /// A x.
     pub predicted: Vec<f32>,
-    /// What [`super::Stop::kkt`] is about.
+    /// The residual that [`super::Stop::kkt`] limits.
     pub kkt: f64,
 }
 
-/// The points of a fit: now, the one before, and z, which lies ahead of them.
+/// The points of a fit: the current one, the one before, and z, extrapolated from them.
 pub trait Engine {
-    /// The objective at the start, where all three are.
+    /// The objective at the start, where all three points are equal.
     fn begin(&mut self) -> Result<f64, Error>;
 
-    /// From z = (1 + β) now − β before to the next point.
-    fn step(&mut self, beta: f32) -> Result<Stepped, Error>;
+    /// Steps from z = (1 + β) now − β before to the next point.
+    fn step(&mut self, beta: f32) -> Result<StepMeasures, Error>;
 
-    /// Weights above 0, and those that came to 0 or left it in the last step.
+    /// The number of positive weights, and of those that reached or left 0 in the last step.
     fn sides(&mut self) -> (u64, u64);
 
-    /// h becomes this many times as much.
+    /// Multiplies h by `factor`.
     fn grow(&mut self, factor: f32) -> Result<(), Error>;
 
-    /// Undoes the last step; all three are where it began.
-    fn take_back(&mut self) -> Result<(), Error>;
+    /// Undoes the last step; all three points are then where it began.
+    fn undo_step(&mut self) -> Result<(), Error>;
 
     /// z = (1 + β) now − β before.
     fn follow(&mut self, beta: f32) -> Result<(), Error>;
 
-    /// The second phase walks away from now.
+    /// Begins the second phase at the current point.
     fn begin_round(&mut self) -> Result<(), Error>;
 
-    /// The gradient there of the weights that are above 0 now; Σ g² / h.
+    /// Σ g² / h for the gradient at the reached point, over the weights that are positive at the current point.
     fn slope(&mut self) -> Result<f64, Error>;
 
-    /// The direction d becomes `keep` d − g / h; |A d|² and −g·d.
+    /// The direction d becomes `keep` d − g / h; returns |A d|² and −g·d.
     fn turn(&mut self, keep: f32) -> Result<[f64; 2], Error>;
 
-    /// This many times d further.
+    /// Moves by `step` times d.
     fn walk(&mut self, step: f32) -> Result<(), Error>;
 
-    /// The way from now to where the walk ended is what is searched.
+    /// The search direction becomes the way from the current point to the one reached.
     fn begin_search(&mut self) -> Result<(), Error>;
 
-    /// The objective at a share of the way, bent at 0.
+    /// The objective at a share of the way, projected at 0.
     fn look(&mut self, share: f32) -> Result<f64, Error>;
 
-    /// Now is where was looked last.
+    /// The last trial point becomes the current point.
     fn accept(&mut self);
 
-    fn finish(self) -> Result<Last, Error>;
+    fn finish(self) -> Result<EndPoint, Error>;
 }

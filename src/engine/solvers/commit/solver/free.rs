@@ -1,22 +1,22 @@
-//! The second phase: conjugate gradients on the weights above 0.
+//! The second phase: conjugate gradients on the positive weights.
 
 use super::Curve;
 use super::engine::Engine;
 use crate::compute::Control;
 use crate::solvers::Error;
 
-/// Conjugate steps of a round.
+/// Conjugate-gradient steps per round.
 const STEPS: u32 = 20;
-/// Points of a round's search at most.
+/// Largest number of trial points in a round's search.
 const SEARCH: u32 = 4;
 /// Iterations of the first phase between two rounds.
 const BETWEEN: u32 = 10;
-/// Share of the weights above 0 that may have changed sides in an iteration.
+/// Largest share of the positive weights that may reach or leave 0 in an iteration.
 const STEADY: f64 = 0.05;
 
 pub struct Free {
     since: u32,
-    /// Grows when rounds do not pay.
+    /// Grows when rounds do not pay off.
     wait: u32,
 }
 
@@ -28,7 +28,7 @@ impl Free {
         }
     }
 
-    /// Whether few weights have come to 0 or left it.
+    /// Whether few weights have reached or left 0.
     pub fn is_time(&mut self, engine: &mut impl Engine) -> bool {
         self.since += 1;
         if self.since < self.wait {
@@ -38,8 +38,8 @@ impl Free {
         (moved as f64) < STEADY * above as f64
     }
 
-    /// Returns the iterations that it took, each one A x and one Aᵀ y; the point is never worse after it. It ends
-    /// where the objective would be below the stop's target if no weight had come to be below 0.
+    /// Returns the number of iterations, each one A x and one Aᵀ y; the point is never worse afterwards. Ends where
+    /// the objective would fall below the stop's target if no weight had become negative.
     pub fn round(
         &mut self,
         engine: &mut impl Engine,
@@ -74,7 +74,7 @@ impl Free {
         if used == 0 {
             return Ok(0);
         }
-        // Along the path to there that is bent at 0.
+        // Along the path to that point, projected at 0.
         engine.begin_search()?;
         let mut share = 1.0;
         for _ in 0..SEARCH {

@@ -1,29 +1,29 @@
 //! min over x ≥ 0 of ½ |A x − y|² + λ |x_f|₁ + Σ_g λ_g |x_g|₂.
 //!
-//! *First phase.* Accelerated proximal gradients (Beck and Teboulle 2009, SIAM J Imaging Sci 2:183) in the
-//! metric of a diagonal h, with restarts where the step turns against the momentum (O'Donoghue and Candès
-//! 2015, Found Comput Math 15:715). A x̂ of the extrapolated point is a sum of two known ones, so that an
-//! iteration costs one A x and one Aᵀ y. h_i = (AᵀA w)_i / w_i majorises a matrix without negative entries
-//! for any w > 0 (separable surrogates: Erdogan and Fessler 1999, Phys Med Biol 44:2835); responses are
-//! positive but for what degree 12 leaves out, and each step is checked: where |A (x⁺ − x̂)|² is above
-//! Σ h (x⁺ − x̂)², h grows. Steps in which columns that overlap change against one another meet far less than this
-//! bound; where they meet less than half, h shrinks by a tenth, so that the next step is longer.
+//! *First phase.* Accelerated proximal gradients (Beck and Teboulle 2009, SIAM J Imaging Sci 2:183) in the metric of
+//! a diagonal h, with restarts where the step turns against the momentum (O'Donoghue and Candès 2015, Found Comput
+//! Math 15:715). A x̂ of the extrapolated point is a combination of two known products, so that an iteration costs
+//! one A x and one Aᵀ y. h_i = (AᵀA w)_i / w_i majorises a matrix without negative entries for any w > 0 (separable
+//! surrogates: Erdogan and Fessler 1999, Phys Med Biol 44:2835); responses are positive except for what the cut at
+//! degree 12 omits, and each step is checked: where |A (x⁺ − x̂)|² exceeds Σ h (x⁺ − x̂)², h grows. Steps in which
+//! overlapping columns change against one another stay far below this bound; where they stay below half of it, h
+//! shrinks by a tenth, so that the next step is longer.
 //!
-//! *Second phase*, without groups: conjugate gradients for the weights above 0 alone, preconditioned by h, and
-//! a search along the path that is bent at 0 (Moré and Toraldo 1991, SIAM J Optim 1:93). It starts once the
-//! set of zeros changes little, and every round ends with steps of the first, which let weights in and out.
+//! *Second phase*, without groups: conjugate gradients on the positive weights alone, preconditioned by h, and a
+//! search along the path projected at 0 (Moré and Toraldo 1991, SIAM J Optim 1:93). It starts once the set of zeros
+//! changes little, and every round ends with steps of the first phase, which let weights enter and leave this set.
 //!
-//! *Stop.* Single steps say little: after a restart and after a round the momentum is gone, and several steps in
-//! a row are short far from the minimum. The objective's fall is judged over [`JUDGED`] iterations, more than a
-//! round with what follows it, and carried on at the rate at which it slows down: many streamlines that are nearly
-//! alike let it fall slowly for long, and a small fall alone left such fits six tolerances above the minimum. Columns of
-//! cylinders of four radii are nearly alike in each streamline, and their objective falls more slowly than
-//! geometrically: such fits end 4 to 13 tolerances above the minimum.
+//! *Stop.* Single steps say little: after a restart and after a round the momentum is gone, and several consecutive
+//! steps are short far from the minimum. The fall of the objective is measured over [`JUDGED`] iterations, more than
+//! a round and the steps after it, and extrapolated at the rate at which it slows down: with many nearly equal
+//! streamlines the objective falls slowly for long, and a criterion of a small fall alone left such fits six
+//! tolerances above the minimum. Columns of cylinders of four radii are nearly equal in each streamline, and their
+//! objective falls more slowly than geometrically: such fits end 4 to 13 tolerances above the minimum.
 //!
 //! Threads add to sums in single precision in any order, so a repeated fit gives the same objective and weights up to
 //! rounding.
 //!
-//! [`solve_plainly`] is what other programs do, to measure against: the first phase in one step length, without
+//! [`solve_plainly`] is the method of other programs, for comparison: the first phase with one step length, without
 //! restarts, and nothing after it.
 
 mod cpu;
@@ -32,7 +32,7 @@ mod free;
 mod penalty;
 mod vectors;
 
-pub use engine::{Engine, Last, Stepped};
+pub use engine::{EndPoint, Engine, StepMeasures};
 pub use penalty::{Group, Penalty};
 
 use super::cuda::Vectors;
@@ -46,26 +46,27 @@ use std::sync::{Arc, Mutex, PoisonError};
 /// Iterations over which the fall of the objective is judged.
 pub const JUDGED: usize = 50;
 
-/// h shrinks where a step meets less than this share of its bound …
+/// h shrinks where a step stays below this share of its bound …
 const SLACK: f64 = 0.5;
 /// … to this share of itself.
 const SHRINK: f64 = 0.9;
 
-/// When it is good enough; the first that holds ends it.
+/// Stopping criteria; the first that holds ends the fit.
 #[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
 pub struct Stop {
     pub iterations: u32,
-    /// Fall of the objective over the last [`JUDGED`] iterations and expected after them, relative to it; 0: never.
+    /// Relative fall of the objective over the last [`JUDGED`] iterations plus the fall expected after them; 0:
+    /// never.
     pub objective: f64,
     /// |x − max(0, x − h⁻¹ ∇)| / |x|, in the metric h; 0: never.
     pub kkt: f64,
-    /// An objective that was reached elsewhere; 0: none.
+    /// An objective reached by another solver; 0: none.
     pub target: f64,
 }
 
 impl Stop {
-    /// Sets the tolerance of the objective's fall, and a tenth of it for the KKT residual, which is a weaker criterion
-    /// where columns are nearly equal.
+    /// Sets the tolerance of the objective's fall, and a tenth of it for the KKT residual, which is the weaker
+    /// criterion where columns are nearly equal.
     pub fn with_tolerance(self, tolerance: f64) -> Self {
         Self {
             objective: tolerance,
@@ -81,11 +82,11 @@ pub enum Ended {
     Kkt,
     Target,
     Iterations,
-    /// Somebody stopped it; the last weights stand.
+    /// Stopped by the user; the last weights are returned.
     Cancelled,
 }
 
-/// The objective after each iteration, for whoever watches.
+/// The objective after each iteration, shared with observers.
 #[derive(Clone, Debug, Default)]
 pub struct Curve(Arc<Mutex<Vec<f64>>>);
 
@@ -97,7 +98,7 @@ impl Curve {
             .push(value);
     }
 
-    /// Goes on where another ended.
+    /// Continues a curve.
     pub fn after(values: &[f64]) -> Self {
         Self(Arc::new(Mutex::new(values.to_vec())))
     }
@@ -107,7 +108,7 @@ impl Curve {
         values.len().saturating_sub(1)
     }
 
-    /// From the start's on.
+    /// Values from the start on.
     pub fn values(&self) -> Vec<f64> {
         self.0
             .lock()
@@ -123,12 +124,12 @@ pub struct Solution {
     pub predicted: Vec<f32>,
     pub objective: f64,
     pub iterations: u32,
-    /// What [`Stop::kkt`] is about, at x.
+    /// The residual that [`Stop::kkt`] limits, at x.
     pub kkt: f64,
     pub ended: Ended,
 }
 
-/// What stays the same between fits on one operator.
+/// The part that fits with one operator share.
 #[derive(Clone, Debug)]
 pub struct Metric {
     h: Vec<f32>,
@@ -151,8 +152,8 @@ impl Metric {
         Ok(Self { h })
     }
 
-    /// One number for all columns, |A|²: from below by powers of AᵀA, whose entries are above 0 nearly all so
-    /// that they settle soon, and a hundredth more.
+    /// One number for all columns, |A|²: a lower estimate by powers of AᵀA, which converge soon because nearly all
+    /// entries are positive, plus one percent.
     pub fn uniform(operator: &Operator) -> Result<Self, Error> {
         const POWERS: usize = 50;
         let there = operator.squares().iter().map(|s| *s > 0.0);
@@ -174,7 +175,7 @@ impl Metric {
     }
 }
 
-/// Who takes the steps.
+/// How steps are taken.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Method {
     /// Both phases, with restarts.
@@ -192,7 +193,7 @@ pub struct Problem<'a> {
     pub without: Option<&'a [bool]>,
 }
 
-/// From zero, or from weights that are known; what is below 0 or may not be above it is set to 0 first.
+/// Starts at zero or at known weights; values that are negative, or must be 0, are set to 0 first.
 pub fn solve(
     problem: &Problem,
     start: Option<&[f32]>,
@@ -203,8 +204,8 @@ pub fn solve(
     solve_by(Method::Own, problem, start, stop, curve, control)
 }
 
-/// From zero by accelerated proximal gradients alone (FISTA with a constant step, as it was published), in the
-/// problem's metric, for which [`Metric::uniform`] is meant. What it takes is what other solvers are measured by.
+/// Starts at zero and uses accelerated proximal gradients alone (FISTA with a constant step, as published), in the
+/// problem's metric, which should be [`Metric::uniform`]. A baseline for other solvers.
 pub fn solve_plainly(
     problem: &Problem,
     stop: &Stop,
@@ -254,15 +255,15 @@ fn solve_by(
     }
 }
 
-/// How far the objective fell over the last [`JUDGED`] iterations, and will fall after them if each as many fall
-/// by the same factor as these against those before. `None`: there are too few.
+/// How far the objective fell over the last [`JUDGED`] iterations and will fall after them, if each further
+/// [`JUDGED`] iterations fall by the same factor as these relative to those before. `None`: too few iterations.
 fn still_to_fall(reached: &[f64]) -> Option<f64> {
-    /// The slowest fall that is told from rest.
+    /// The slowest fall that can be distinguished from rest.
     const SLOWEST: f64 = 0.98;
     let last = reached.len().checked_sub(1)?;
     let middle = last.checked_sub(JUDGED)?;
     let first = middle.saturating_sub(JUDGED);
-    // Where single precision ends the objective rises as often as it falls.
+    // At the limit of single precision the objective rises as often as it falls.
     let [before, now] = [(first, middle), (middle, last)].map(|(a, b)| reached[a] - reached[b]);
     let rate = match before > 0.0 {
         true => (now / before).clamp(0.0, SLOWEST),
@@ -271,7 +272,7 @@ fn still_to_fall(reached: &[f64]) -> Option<f64> {
     Some(now / (1.0 - rate))
 }
 
-/// `second`: with a second phase.
+/// `second`: whether to use the second phase.
 fn run(
     mut engine: impl Engine,
     method: Method,
@@ -286,7 +287,7 @@ fn run(
     let (mut t, mut beta) = (1.0f64, 0.0f32);
     let mut free = free::Free::new();
     let mut iterations = 0;
-    // How much of the metric's h is left.
+    // The remaining share of the metric's h.
     let mut left = 1.0f64;
     let ended = loop {
         if control.is_cancelled() {
@@ -301,14 +302,14 @@ fn run(
         iterations += 1;
         control.advance(1);
         let mut made = engine.step(beta)?;
-        // Single precision, and columns that are nearly one.
+        // The margin covers single precision and nearly equal columns.
         if made.moved > made.step * 1.001 + f64::from(f32::EPSILON) * objective {
             let factor = (made.moved / made.step.max(f64::MIN_POSITIVE) * 1.05).min(4.0) as f32;
             engine.grow(factor)?;
             left *= f64::from(factor);
             if made.objective > objective {
-                // From the last point again, with a shorter step.
-                engine.take_back()?;
+                // Repeat from the last point with a shorter step.
+                engine.undo_step()?;
                 (t, beta) = (1.0, 0.0);
                 curve.push(objective);
                 reached.push(objective);
@@ -327,7 +328,7 @@ fn run(
         beta = ((t - 1.0) / next) as f32;
         t = next;
         engine.follow(beta)?;
-        // In the metric as it was given, whatever h has become.
+        // In the original metric, whatever h has become.
         if stop.kkt > 0.0 && left * made.step.sqrt() <= stop.kkt * made.size.sqrt() {
             break Ended::Kkt;
         }

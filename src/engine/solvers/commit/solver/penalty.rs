@@ -1,13 +1,13 @@
-//! What is added to the squares, and the step that lowers it.
+//! The penalty and its proximal step.
 
 use crate::solvers::commit::operator::Shape;
 use rayon::prelude::*;
 
-/// Streamlines that are kept or left as one (COMMIT2).
+/// Streamlines that are kept or removed together (COMMIT2).
 #[derive(Clone, PartialEq, Debug)]
 pub struct Group {
     pub fibres: Vec<u32>,
-    /// λ_g, without unit.
+    /// λ_g, dimensionless.
     pub weight: f32,
 }
 
@@ -15,7 +15,7 @@ pub struct Group {
 pub struct Penalty {
     /// λ of the sum of the streamlines' weights.
     pub lasso: f32,
-    /// A streamline may be in one of them at most.
+    /// A streamline may be in at most one of them.
     pub groups: Vec<Group>,
 }
 
@@ -41,7 +41,7 @@ impl Penalty {
         sum
     }
 
-    /// out = the minimum of Σ g·(out − z) + ½ Σ h (out − z)² + penalty over out ≥ 0; 0 where h is.
+    /// out = the minimiser of Σ g·(out − z) + ½ Σ h (out − z)² + penalty over out ≥ 0; 0 where h is 0.
     pub fn step(&self, out: &mut [f32], z: &[f32], g: &[f32], h: &[f32], shape: Shape) {
         const PIECE: usize = 1 << 14;
         let intra = shape.intra();
@@ -56,7 +56,7 @@ impl Penalty {
                 let all = out[range.clone()].iter_mut().zip(&z[range.clone()]);
                 for ((out, z), (g, h)) in all.zip(g[range.clone()].iter().zip(&h[range])) {
                     let next = z - (g + lasso) / h;
-                    // Also where h is 0.
+                    // This also covers h = 0.
                     *out = if next > 0.0 && *h > 0.0 { next } else { 0.0 };
                 }
             };

@@ -1,4 +1,4 @@
-//! Sums over long vectors, in double precision, on all threads.
+//! Sums over long vectors, in double precision on all threads.
 
 use crate::compute::Lanes;
 use crate::compute::simd::{Kernel, dispatch};
@@ -6,7 +6,7 @@ use rayon::prelude::*;
 
 pub const LANES: usize = 8;
 
-/// A sum of squares of some thousand numbers, in eight parts.
+/// A sum of squares of a few thousand numbers, in eight parts.
 #[derive(Default)]
 pub struct Lanes8([f32; LANES]);
 
@@ -29,7 +29,7 @@ impl Lanes8 {
     }
 }
 
-/// r becomes A x − y: |r|², and |r − z|² with z = (1 + β) last − β r as it was. Rows are in eights.
+/// r becomes A x − y; sums |r|², and |r − z|² with z = (1 + β) last − β r for the r before. Rows come in eights.
 pub struct Residual<'a> {
     pub ax: &'a [f32],
     pub y: &'a [f32],
@@ -61,7 +61,7 @@ impl Kernel for Residual<'_> {
 
 const PIECE: usize = 1 << 14;
 
-/// Sums over all places of what is made of the numbers there.
+/// Sums, over all indices, of what a function makes of the numbers there.
 pub fn sums<const K: usize, const N: usize>(
     of: [&[f32]; K],
     each: impl Fn([f64; K]) -> [f64; N] + Sync,
@@ -75,7 +75,7 @@ pub fn sums<const K: usize, const N: usize>(
             each: &each,
         })
     };
-    // In their order, whoever was first.
+    // Added in their order, whichever finished first.
     let parts: Vec<[f64; N]> = pieces.map(of_piece).collect();
     std::array::from_fn(|n| parts.iter().map(|part| part[n]).sum())
 }

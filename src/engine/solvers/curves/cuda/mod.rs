@@ -1,4 +1,4 @@
-//! What kernels that follow curves share: kernels/curves.cuh.
+//! Host code shared by the kernels that follow curves: kernels/curves.cuh.
 
 // Kernel launches.
 #![allow(unsafe_code)]
@@ -12,11 +12,11 @@ use bytemuck::{Pod, Zeroable};
 use cudarc::driver::{CudaSlice, DeviceRepr, LaunchConfig, PushKernelArg as _};
 
 pub const BLOCK: u32 = 64;
-/// Blocks that a multiprocessor runs at once, by the kernels' launch bounds.
+/// Resident blocks per multiprocessor, by the kernels' launch bounds.
 const BLOCKS_RESIDENT: u32 = 8;
 
-/// One launch of kernels whose threads take the next curve from a queue when theirs ends: more threads
-/// than the card runs at once would only wait.
+/// The launch of kernels whose threads take the next curve from a queue when theirs ends: more threads than are
+/// resident would only wait.
 pub fn launch(device: &Device, curves: usize, threads_each: u32) -> LaunchConfig {
     let blocks = (curves as u32 * threads_each).div_ceil(BLOCK);
     LaunchConfig {
@@ -26,7 +26,7 @@ pub fn launch(device: &Device, curves: usize, threads_each: u32) -> LaunchConfig
     }
 }
 
-/// The reason that a kernel names. Panics where it is none: nobody wrote it.
+/// The stop reason with this number. Panics on an unknown number, which no kernel writes.
 pub fn reason(number: u32) -> StopReason {
     let found = StopReason::ALL.into_iter().find(|r| *r as u32 == number);
     let Some(reason) = found else {
@@ -37,29 +37,29 @@ pub fn reason(number: u32) -> StopReason {
 
 #[derive(Clone, Copy, Pod, Zeroable)]
 #[repr(C)]
-struct Wanted {
+struct CurveRange {
     slot: u32,
     count: u32,
-    /// Where its first point goes, and from one to the next: 1 or, backwards, -1.
+    /// Index of its first point in the output, and the step from one point to the next: 1, or -1 for reverse order.
     first: u32,
     step: i32,
 }
 // SAFETY: plain numbers, as the kernels declare them.
-unsafe impl DeviceRepr for Wanted {}
+unsafe impl DeviceRepr for CurveRange {}
 
-/// Curves whose points are to come back, one after the other.
+/// Curves whose points are copied to the host, one after the other.
 #[derive(Default)]
-pub struct Wishes {
-    wanted: Vec<Wanted>,
+pub struct GatherList {
+    curves: Vec<CurveRange>,
     points: u64,
 }
 
-impl Wishes {
-    /// The first `count` points of the curve in a slot; the place of the first among those that come.
+impl GatherList {
+    /// Adds the first `count` points of the curve in a slot; returns the output index of the first.
     pub fn add(&mut self, slot: usize, count: u32) -> usize {
         let first = self.leave(count);
         if count > 0 {
-            self.wanted.push(Wanted {
+            self.curves.push(CurveRange {
                 slot: slot as u32,
                 count,
                 first: first as u32,
@@ -69,11 +69,11 @@ impl Wishes {
         first
     }
 
-    /// As [`Wishes::add`], the last point first.
+    /// The same as [`GatherList::add`], in reverse order.
     pub fn add_backwards(&mut self, slot: usize, count: u32) {
         let first = self.leave(count);
         if count > 0 {
-            self.wanted.push(Wanted {
+            self.curves.push(CurveRange {
                 slot: slot as u32,
                 count,
                 first: (first + count as usize - 1) as u32,
@@ -82,22 +82,21 @@ impl Wishes {
         }
     }
 
-    /// Room for points that do not come from the card; the place of the first.
+    /// Reserves output for points that do not come from the card; returns the index of the first.
     pub fn leave(&mut self, count: u32) -> usize {
         let first = self.points;
         self.points += u64::from(count);
         first as usize
     }
 
-    /// Points in all.
+    /// Total number of points.
     pub fn points(&self) -> u64 {
         self.points
     }
 
-    /// The points, with as many floats each in one buffer after the other as `floats` says, and the
-    /// milliseconds that gathering took. `grid` holds point k of slot i of `slots` at k · slots + i, as
-    /// far as the curve of that slot goes; `file` has an entry `<stem>_gather` for such points and
-    /// buffers.
+    /// Gathers the points into one buffer for each number of floats per point in `floats`; also returns the
+    /// milliseconds. `grid` holds point k of slot i of `slots` at k · slots + i, as far as the curve of that slot
+    /// extends; `file` has an entry `<stem>_gather` for such points and buffers.
     pub fn gather<const N: usize>(
         &self,
         device: &Device,
@@ -124,8 +123,8 @@ impl Wishes {
         if self.points == 0 {
             return Ok((buffers, 0.0));
         }
-        let list = device.upload(&self.wanted)?;
-        let curves = self.wanted.len() as u32;
+        let list = device.upload(&self.curves)?;
+        let curves = self.curves.len() as u32;
         let kernel = device.kernel(file, &format!("{}_gather", file.stem))?;
         let launch = LaunchConfig {
             grid_dim: (curves.div_ceil(CURVES_PER_BLOCK), 1, 1),
@@ -138,8 +137,8 @@ impl Wishes {
             for buffer in &mut buffers {
                 builder.arg(buffer);
             }
-            // SAFETY: `list` has as many curves as said, each with a slot that holds as many points;
-            // the buffers have room for the points of all.
+            // SAFETY: `list` has `curves` entries, each with a slot that holds at least its number of points; the
+            // buffers have room for all points.
             let launched = unsafe { builder.launch(launch) };
             device.check("gathering the curves", launched)?;
             Ok(())

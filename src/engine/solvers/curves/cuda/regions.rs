@@ -1,4 +1,4 @@
-//! Regions as kernels see them: kernels/regions.cuh.
+//! Regions in the layout of the kernels: kernels/regions.cuh.
 
 use crate::compute::cuda::Device;
 use crate::data::{Region, Role, Shape};
@@ -29,16 +29,16 @@ unsafe impl DeviceRepr for KernelGate {}
 
 /// The regions on a card during a job.
 pub struct Regions {
-    /// The regions that stop or count curves, in the order of [`RegionTests`], then the masks.
+    /// The regions that stop or count curves, in the order of [`RegionTests`], followed by the mask regions.
     pub gates: CudaSlice<KernelGate>,
-    /// Voxels of all masks.
+    /// Voxels of all mask shapes.
     pub bytes: CudaSlice<u8>,
-    /// How many cut or count, and how many bound.
+    /// The number of regions that stop or count curves, and the number of mask regions.
     pub count: (u32, u32),
 }
 
 impl Regions {
-    /// `known` are those of the same regions.
+    /// `known`: the tests of the same regions.
     pub fn upload(device: &Device, regions: &[Region], known: &RegionTests) -> Result<Self, Error> {
         let mut bytes: Vec<u8> = Vec::new();
         let mut gates = Vec::new();
@@ -65,7 +65,7 @@ impl Regions {
         }
         let count = (gates.len() as u32, masks.len() as u32);
         gates.extend(masks);
-        // Never an empty buffer.
+        // A buffer must not be empty.
         gates.push(KernelGate::zeroed());
         bytes.push(0);
         Ok(Self {
@@ -76,7 +76,7 @@ impl Regions {
     }
 }
 
-/// A region as the kernel sees it; a mask's bytes go behind those that are there.
+/// A region in the kernel's layout; the bytes of a mask are appended to `bytes`.
 fn kernel_gate(shape: &Shape, bytes: &mut Vec<u8>) -> Result<KernelGate, Error> {
     let mut gate = KernelGate::zeroed();
     match shape {

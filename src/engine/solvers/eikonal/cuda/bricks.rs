@@ -1,41 +1,41 @@
-//! A metric as the card holds it.
+//! The layout of a metric on the card.
 
 use super::super::readers::Readers;
 use super::super::weights::Offset;
-use super::{LocalSolver, Prepared, Source};
+use super::{CostSource, LocalSolver, Prepared};
 use crate::compute::{Cancelled, Control};
 use crate::solvers::metric::{Metric, matrix};
 use std::collections::HashMap;
 use std::sync::Arc;
 
-/// Voxels of a brick along an axis, and all.
+/// Voxels of a brick along an axis, and in total.
 const SIDE: usize = 4;
 pub const CELLS: usize = SIDE * SIDE * SIDE;
-/// Words of a header.
+/// Words per header.
 pub const HEADER: usize = 64;
-/// Places of a header: as Header in kernels/eikonal.cu.
+/// Offsets in a header: `Header` in kernels/eikonal.cu.
 const FIRST_RECORD: usize = 27;
 const FIRST_READER: usize = 28;
 const READERS: usize = 29;
 const INSIDE: usize = 30;
 const OWN: usize = 32;
-/// An end of an offset that is shut.
+/// Marks a closed end of an offset.
 const SHUT: u32 = u32::MAX;
-/// Words of a voxel's W and G.
+/// Words of W and G per voxel.
 const RECORD: usize = 16;
-/// Floats of a voxel, one for each two octants.
+/// Floats per voxel, one for each pair of octants.
 const FLOORS: usize = 4;
-/// Words of a reader.
+/// Words per reader.
 const READER: usize = 4;
-/// Words of a voxel's offsets: six weights, two unused, twelve ends.
+/// Words per voxel for offsets: six weights, two unused, twelve ends.
 const TERMS: usize = 20;
 const ENDS: usize = 8;
 
-/// Bricks with at least one voxel, and one of outside after them.
+/// Bricks with at least one voxel, followed by one for the outside.
 #[derive(Clone, Debug)]
 pub struct Bricks {
     pub headers: Vec<[u32; HEADER]>,
-    /// Bricks that read another's cells through long offsets: the brick, a bit for each cell.
+    /// Bricks that read another brick's cells through long offsets: the brick, and one bit per cell.
     pub readers: Vec<[u32; READER]>,
     /// The cell of each place within a field.
     pub cell_of: Vec<u32>,
@@ -45,22 +45,22 @@ pub struct Bricks {
     order: Vec<u32>,
 }
 
-/// What the fields start from.
+/// The initial state of the fields.
 pub struct Start {
     pub cells: Vec<u32>,
     pub values: Vec<f32>,
-    /// A field and a brick.
+    /// Pairs of a field and a brick.
     pub bricks: Vec<[u32; 2]>,
 }
 
 impl Start {
-    /// On a card.
+    /// Bytes on a card.
     pub fn bytes(&self) -> u64 {
         4 * (self.cells.len() + self.values.len() + 2 * self.bricks.len()) as u64
     }
 }
 
-/// Voxels between two looks at whether the job is cancelled.
+/// Voxels between two checks for cancellation.
 const CHUNK: usize = 4096;
 
 impl Bricks {
@@ -112,7 +112,7 @@ impl Bricks {
                 .iter()
                 .map(|&place| (cell(metric, place as usize), place))
                 .collect();
-            // Records in the order of their cells: a cell's is found by counting bits.
+            // Records in the order of their cells: the index of a cell's record is a count of bits.
             cells.sort_unstable();
             for (cell, place) in cells {
                 header[INSIDE + cell / 32] |= 1 << (cell % 32);
@@ -128,7 +128,7 @@ impl Bricks {
         Ok(out)
     }
 
-    /// Bytes of all that stays on a card for a metric.
+    /// Bytes that stay on a card for a metric.
     pub fn bytes(&self, prepared: &Prepared) -> u64 {
         let terms = match self.needs_terms(prepared) {
             true => TERMS,
@@ -145,7 +145,7 @@ impl Bricks {
         self.has_terms || prepared.local == LocalSolver::Selling
     }
 
-    /// Finds who reads what through long offsets.
+    /// Finds which bricks read which cells through long offsets.
     fn link(&mut self, prepared: &Prepared, control: &Control) -> Result<(), Cancelled> {
         let mut readers = Readers::new(self.headers.len());
         let order = std::mem::take(&mut self.order);
@@ -206,7 +206,7 @@ impl Bricks {
         out
     }
 
-    /// Bits of Selling's weights and the cells they read, by record; a few where nothing is read.
+    /// Bits of Selling's weights and the cells they read, by record; a few entries if nothing is read.
     pub fn terms(&self, prepared: &Prepared) -> Vec<u32> {
         let none: [u32; TERMS] = std::array::from_fn(|k| if k < ENDS { 0 } else { SHUT });
         if !self.needs_terms(prepared) {
@@ -224,7 +224,7 @@ impl Bricks {
     }
 
     /// The seeds, and the bricks that can read one.
-    pub fn start(&self, sources: &[Arc<Source>]) -> Start {
+    pub fn start(&self, sources: &[Arc<CostSource>]) -> Start {
         let count = self.headers.len() as u32 - 1;
         let mut start = Start {
             cells: Vec::new(),
@@ -261,7 +261,7 @@ impl Bricks {
     }
 }
 
-/// Of a place within its brick, x fastest.
+/// Index of a place within its brick, x fastest.
 fn cell(metric: &Metric, place: usize) -> usize {
     let [x, y, z] = metric.voxel(place).map(|c| c as usize % SIDE);
     x + SIDE * (y + SIDE * z)

@@ -1,12 +1,12 @@
-//! One batch of half rays: followed to their ends in launches of some milliseconds, then the points of
-//! the rays that the regions keep are gathered and come to the host.
+//! One batch of half rays: followed to their ends in launches of some milliseconds; then the points of the rays that
+//! the regions keep are gathered and copied to the host.
 
 use super::{Job, OnCard};
 use crate::compute::cuda::Device;
 use crate::compute::{Backend, kernels};
 use crate::solvers::Error;
 use crate::solvers::curves::collect::{CurvePart, JoinedCurves};
-use crate::solvers::curves::cuda::{Wishes, launch, reason};
+use crate::solvers::curves::cuda::{GatherList, launch, reason};
 use crate::solvers::curves::half_queue::PENDING;
 use crate::solvers::geodesic::half_ray::RayHalf;
 use crate::solvers::geodesic::join::{self, Ends};
@@ -14,10 +14,10 @@ use bytemuck::{Pod, Zeroable};
 use cudarc::driver::{CudaSlice, DeviceRepr, PushKernelArg as _};
 use std::ops::Range;
 
-/// Words of a ray between two launches, as Paused in kernels/rays.cuh.
+/// Words per ray between two launches: `Paused` in kernels/rays.cuh.
 const PAUSED: usize = 21;
 
-/// As in kernels/rays.cuh; the reason is [`PENDING`] while the ray goes on.
+/// The result of a half, as in kernels/rays.cuh; the reason is [`PENDING`] while the ray continues.
 #[derive(Clone, Copy, Pod, Zeroable)]
 #[repr(C)]
 pub(super) struct Summary {
@@ -33,7 +33,7 @@ pub(super) struct Summary {
 unsafe impl DeviceRepr for Summary {}
 
 impl Summary {
-    /// What became of the half in a slot.
+    /// Copies the result of the half in a slot.
     fn write(&self, slot: usize, half: &mut RayHalf) {
         half.first = slot;
         half.count = self.count;
@@ -46,26 +46,26 @@ impl Summary {
     }
 }
 
-/// Rays whose points are to come back, one after the other.
+/// Rays whose points are copied to the host, one after the other.
 #[derive(Default)]
-struct Wanted {
-    wishes: Wishes,
+struct GatheredRays {
+    gather_list: GatherList,
     seeds: Vec<AtSeed>,
 }
 
-/// Where a ray's seed belongs among the points, and the neighbour that lends its measure.
+/// The index of a ray's seed among the points, and the neighbour whose measure it takes.
 struct AtSeed {
     place: usize,
     neighbour: usize,
     point: [f32; 3],
 }
 
-impl Wanted {
+impl GatheredRays {
     fn add(&mut self, ends: &Ends, point: [f32; 3]) {
         let Ends { head, tail, .. } = ends;
-        self.wishes.add_backwards(head.first, head.count);
-        let place = self.wishes.leave(1);
-        self.wishes.add(tail.first, tail.count);
+        self.gather_list.add_backwards(head.first, head.count);
+        let place = self.gather_list.leave(1);
+        self.gather_list.add(tail.first, tail.count);
         let neighbour = if tail.count > 0 { place + 1 } else { place - 1 };
         self.seeds.push(AtSeed {
             place,
@@ -74,8 +74,7 @@ impl Wanted {
         });
     }
 
-    /// Points (world mm) and measures from the seed, into the lines they are those of; milliseconds of
-    /// gathering.
+    /// Copies points (world mm) and measures from the seed into their lines; returns the milliseconds of gathering.
     fn fetch(
         &self,
         device: &Device,
@@ -86,7 +85,7 @@ impl Wanted {
     ) -> Result<f64, Error> {
         let file = kernels::GEODESIC;
         let ([kept, measures], ms) =
-            self.wishes
+            self.gather_list
                 .gather(device, file, points, slots as u32, [3, 1])?;
         backend.install(|| -> Result<(), Error> {
             lines.points = device.download_wide(&kept)?;
@@ -102,8 +101,8 @@ impl Wanted {
 }
 
 impl Job<'_> {
-    /// What the rays of a range become; milliseconds of following and of gathering. `points` has room for
-    /// all that they may keep.
+    /// The results of the rays in a range, and the milliseconds of following and of gathering. `points` has room for
+    /// all points that they may keep.
     pub(super) fn batch(
         &self,
         device: &Device,
@@ -113,7 +112,7 @@ impl Job<'_> {
     ) -> Result<(JoinedCurves, [f64; 2]), Error> {
         let senses = self.senses();
         let starts = &self.rays.starts[range.clone()];
-        // What starts in a target or a terminate region is finished.
+        // Rays that start in a target or a terminate region are finished.
         let mut halves: Vec<RayHalf> = Vec::with_capacity(starts.len() * senses);
         for start in starts {
             let half = self.rules.at_seed(start.x, self.gates);
@@ -122,9 +121,9 @@ impl Job<'_> {
         let pending = |&i: &u32| halves[i as usize].reason == PENDING;
         let active: Vec<u32> = (0..halves.len() as u32).filter(pending).collect();
         let follow_ms = self.follow(device, card, range.clone(), &active, &mut halves, points)?;
-        let rules = join::Rules::new(self.gates, &self.params.walk);
+        let rules = join::JoinRules::new(self.gates, &self.params.walk);
         let mut joined = JoinedCurves::new(self.gates);
-        let [mut kept, mut missed] = [Wanted::default(), Wanted::default()];
+        let [mut kept, mut missed] = [GatheredRays::default(), GatheredRays::default()];
         let seeds = &self.rays.seeds[range];
         for (pair, (ray, seed, at)) in halves.chunks_exact(senses).zip(seeds) {
             if let Some(ends) = joined.count_ray((*ray, *seed), pair, &rules) {
@@ -132,8 +131,8 @@ impl Job<'_> {
                 requested.add(&ends, *at);
             }
         }
-        let all = kept.wishes.points() + missed.wishes.points();
-        self.room.has(self.seeds_in(seeds.len()), all)?;
+        let all = kept.gather_list.points() + missed.gather_list.points();
+        self.room.check_points(self.seeds_in(seeds.len()), all)?;
         let mut gather_ms = 0.0;
         for (requested, lines) in [(&kept, &mut joined.kept), (&missed, &mut joined.missed)] {
             gather_ms += requested.fetch(device, points, active.len(), lines, self.backend)?;
@@ -141,7 +140,7 @@ impl Job<'_> {
         Ok((joined, [follow_ms, gather_ms]))
     }
 
-    /// Follows halves (`active` by number), one in each slot, to their ends; milliseconds.
+    /// Follows halves (`active`, by number), one per slot, to their ends; returns milliseconds.
     fn follow(
         &self,
         device: &Device,
@@ -168,7 +167,7 @@ impl Job<'_> {
         let (name, threads, window) = self.kernel();
         let kernel = device.kernel(kernels::GEODESIC, &name)?;
         let pauses = self.rules.max_steps > window;
-        // Never an empty buffer.
+        // A buffer must not be empty.
         let mut paused = device.alloc_zeros::<u32>(if pauses { PAUSED * slots } else { PAUSED })?;
         let mut running: Vec<u32> = (0..slots as u32).collect();
         let (mut until, mut kernel_ms) = (0u32, 0.0);
@@ -183,10 +182,10 @@ impl Job<'_> {
             (rules.slots, rules.running) = (slots as u32, running.len() as u32);
             (rules.until, rules.resumed) = (until, u32::from(resumed));
             let ((), ms) = device.elapsed(|| {
-                // SAFETY: `list` names slots, of which `numbers` and `summaries` have one each, as has
-                // `paused` where rays pause; numbers are those of halves of `starts`; `points` holds a
-                // point more than each can keep for as many slots as the largest batch has; records
-                // and gates are as the rules say, and the medium's grid bounds what is read of them.
+                // SAFETY: `list` holds slots, for each of which `numbers` and `summaries` have an entry, as does
+                // `paused` if rays pause; numbers refer to halves of `starts`; `points` holds one point more than
+                // each half can keep, for as many slots as the largest batch has; records and gates have the sizes
+                // given in the rules, and the metric's grid bounds the reads.
                 let launched = unsafe {
                     device
                         .stream()

@@ -1,4 +1,4 @@
-//! The medium of rays, made on the card from tensors that stay there.
+//! Computes the ray metric on the card from tensors that stay there.
 
 use super::LARGE_FIELD;
 use crate::compute::cuda::{self, Device};
@@ -6,12 +6,12 @@ use crate::compute::{DataId, kernels};
 use crate::data::TensorField;
 use crate::solvers::curves::cells::Record;
 use crate::solvers::curves::spline::EXTENSION;
-use crate::solvers::geodesic::ray_metric::{LEAST_SHARE, scale};
+use crate::solvers::geodesic::ray_metric::{MIN_SHARE, scale};
 use crate::solvers::geodesic::{Precision, Sharpening};
 use bytemuck::{Pod, Zeroable};
 use cudarc::driver::{CudaSlice, DeviceRepr, LaunchConfig, PushKernelArg as _};
 
-/// As in kernels/geodesic.cu.
+/// `Prepare` in kernels/geodesic.cu.
 #[derive(Clone, Copy, Pod, Zeroable)]
 #[repr(C)]
 struct Prepare {
@@ -29,15 +29,15 @@ const _: () = assert!(size_of::<Prepare>() == 18 * 4);
 unsafe impl DeviceRepr for Prepare {}
 
 pub struct Prepared {
-    /// Of the records, which the card keeps under it.
+    /// Identity of the records, under which the card caches them.
     pub id: DataId,
     pub records: Vec<Record>,
     pub repaired: u64,
-    /// Milliseconds in kernels.
+    /// Kernel time in milliseconds.
     pub kernel_ms: f32,
 }
 
-/// Sharpens, scales and turns the tensors of a field to voxel axes, as `prepare` in medium.rs.
+/// Sharpens and scales the tensors of a field and rotates them to voxel axes, as `prepare` in ray_metric.rs.
 pub fn prepare(
     device: &Device,
     field: &TensorField,
@@ -68,7 +68,7 @@ pub fn prepare(
         alpha: alpha as f32,
         power,
         below_fa: below_fa as f32,
-        least_share: LEAST_SHARE as f32,
+        least_share: MIN_SHARE as f32,
         to_voxel: [0, 1, 2].map(|row| matrix.row(row).as_vec3().into()),
     };
     let kernel = |name| device.kernel(kernels::GEODESIC, name);
@@ -85,8 +85,8 @@ pub fn prepare(
         Precision::Single => 0,
     })?;
     let ((), kernel_ms) = device.elapsed(|| {
-        // SAFETY: one thread a voxel, those beyond return; the buffers hold one tensor, record and
-        // byte for each, and the counter one number.
+        // SAFETY: one thread per voxel, surplus threads return; the buffers hold one tensor, record and byte for
+        // each, and the counter one number.
         let launched = unsafe {
             let mut launcher = device.stream().launch_builder(&sharpen);
             launcher.arg(&rules).arg(&*tensors).arg(&mut records);
@@ -94,8 +94,8 @@ pub fn prepare(
         };
         device.check(WHAT, launched)?;
         for _ in 0..EXTENSION {
-            // SAFETY: as above; a thread writes its own voxel alone, and reads those that no thread
-            // of this launch writes.
+            // SAFETY: as above; a thread writes only its own voxel and reads only voxels that no thread of this
+            // launch writes.
             let launched = unsafe {
                 let mut launcher = device.stream().launch_builder(&extend);
                 launcher.arg(&rules).arg(&mut records).arg(&known);
@@ -105,7 +105,7 @@ pub fn prepare(
             std::mem::swap(&mut known, &mut known_after);
         }
         if precision == Precision::Half {
-            // SAFETY: as above; eight halves, four words, a voxel.
+            // SAFETY: as above; eight halves, four words, per voxel.
             let launched = unsafe {
                 let mut launcher = device.stream().launch_builder(&halve);
                 launcher.arg(&count).arg(&mut records).arg(&mut halves);

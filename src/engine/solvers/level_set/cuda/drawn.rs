@@ -1,5 +1,5 @@
-//! What the window's card draws: copies of table and pages, made between two steps in memory that both
-//! drivers know. The solver goes on writing its own while a picture is drawn.
+//! Copies of table and pages for the graphics card of the window, made between two steps in memory known to both
+//! drivers. The solver continues in its own buffers while a picture is drawn.
 
 use super::{Engine, Field, PAGE, WHAT};
 use crate::compute::DeviceCopy;
@@ -7,15 +7,15 @@ use crate::compute::cuda::{Device, SharedBuffer};
 use crate::data::{BrickImage, ImageExporter, Pages};
 use crate::solvers::Error;
 
-/// A brick has 2 to the power of this voxels along a side.
+/// Logarithm to base 2 of the voxels along a brick's side.
 const SHIFT: u32 = 3;
 
-/// Buffers that take turns: one that a picture still shows is not written.
+/// Buffers used in turn: a buffer that a picture still shows is not overwritten.
 #[derive(Default)]
 pub struct Drawn(Vec<(SharedBuffer, DeviceCopy)>);
 
 impl Drawn {
-    /// A buffer that is large enough and no picture shows; `None` where the window lends none.
+    /// A buffer that is large enough and shown by no picture; `None` where the window exports none.
     fn free(
         &mut self,
         bytes: u64,
@@ -30,9 +30,9 @@ impl Drawn {
         {
             return all.get(at);
         }
-        // With room to grow.
+        // With room for growth.
         let lent = lend.buffer(bytes + bytes / 4)?;
-        // What cannot be shared is fetched: nothing is lost but milliseconds.
+        // Memory that cannot be shared is copied through the host, which only costs milliseconds.
         let buffer = device.shared_buffer(lent.handle, lent.bytes, lent.size);
         all.push((buffer.ok()?, lent.copy));
         all.last()
@@ -40,7 +40,7 @@ impl Drawn {
 }
 
 impl Engine {
-    /// As it is now, in its own bricks; fetched where the card that draws is another one.
+    /// The current state in its own bricks; copied through the host if another card draws.
     pub fn image(
         &mut self,
         like: &Field,

@@ -1,14 +1,14 @@
-//! Speeds on the card: of all bricks, whatever the surface is.
+//! Speeds on the card, for all bricks, independent of the surface.
 
-use super::tables::{Rules, State, pointer};
+use super::tables::{KernelRules, State, pointer};
 use super::{Engine, LESS, WHAT};
 use crate::solvers::Error;
 use crate::solvers::level_set::speed::{PLANES, Speeds};
 
 impl Engine {
-    /// Speeds have changed; `inside`: voxels, and the sum of their quanta. Needs the backend's threads
+    /// Uploads changed speeds; `inside`: voxels inside and the sum of their quanta. Needs the backend's threads
     /// installed.
-    pub fn renew(
+    pub fn upload_speeds(
         &mut self,
         speeds: &Speeds,
         dt: f32,
@@ -24,14 +24,14 @@ impl Engine {
         let device = self.device();
         let numbers = data.len() + quanta.as_ref().map_or(0, Vec::len);
         device.needs(4 * numbers as u64, WHAT, LESS)?;
-        // Nothing has changed where there is no room for them.
+        // Nothing has changed if this fails for lack of memory.
         let data = device.upload(&data)?;
         let quanta = quanta.map(|quanta| device.upload(&quanta)).transpose()?;
         (self.speeds, self.quanta) = (data, quanta);
         let params = &speeds.params;
         self.mode = params.mode;
         let (low, high) = speeds.inputs.bounds();
-        self.rules = Rules {
+        self.rules = KernelRules {
             dt,
             curvature: params.smoothness,
             rescaling: params.rescaling,
@@ -58,7 +58,7 @@ impl Engine {
         self.reshape()
     }
 
-    /// Rules and state in the places that graphs know.
+    /// Writes rules and state to the addresses that the graphs use.
     pub(super) fn put(&mut self) -> Result<(), Error> {
         let rules = self
             .stream

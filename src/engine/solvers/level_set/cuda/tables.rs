@@ -1,4 +1,4 @@
-//! What the kernels read and write, as they declare it.
+//! Data of the kernels, laid out as the kernels declare them.
 
 use super::super::bricks::{Field, INSIDE, counts, origin};
 use super::super::stencil::Stencil;
@@ -7,16 +7,16 @@ use crate::compute::cuda::Device;
 use bytemuck::{Pod, Zeroable};
 use cudarc::driver::{CudaSlice, CudaStream, DevicePtr as _, DeviceRepr};
 
-/// Values of a brick.
+/// Values per brick.
 pub const PAGE: usize = 512;
-/// Those of its first and last plane along x once more, together: rows are read whole.
+/// A copy of its first and last plane along x, stored together so that whole rows are read.
 pub const SIDES: usize = 128;
 const NONE: u32 = u32::MAX;
 
-/// As Rules in kernels/fronts.cuh.
+/// `Rules` in kernels/fronts.cuh.
 #[derive(Clone, Copy, Pod, Zeroable, Debug)]
 #[repr(C)]
-pub struct Rules {
+pub struct KernelRules {
     pub dt: f32,
     pub curvature: f32,
     pub rescaling: f32,
@@ -35,11 +35,11 @@ pub struct Rules {
     pub voxels: i64,
     pub total: i64,
 }
-const _: () = assert!(size_of::<Rules>() == 192);
+const _: () = assert!(size_of::<KernelRules>() == 192);
 // SAFETY: plain numbers, as the kernel declares them.
-unsafe impl DeviceRepr for Rules {}
+unsafe impl DeviceRepr for KernelRules {}
 
-/// As State in kernels/bricks.cuh.
+/// `State` in kernels/bricks.cuh.
 #[derive(Clone, Copy, Pod, Zeroable, Debug)]
 #[repr(C)]
 pub struct State {
@@ -60,7 +60,7 @@ const _: () = assert!(size_of::<State>() == 64);
 // SAFETY: as above.
 unsafe impl DeviceRepr for State {}
 
-/// As Tables in kernels/bricks.cuh; addresses on the card.
+/// `Tables` in kernels/bricks.cuh; addresses on the card.
 #[derive(Clone, Copy, Pod, Zeroable, Debug)]
 #[repr(C)]
 pub struct Tables {
@@ -93,7 +93,7 @@ const _: () = assert!(size_of::<Tables>() == 184);
 // SAFETY: as above.
 unsafe impl DeviceRepr for Tables {}
 
-/// As Lap in kernels/bricks.cuh.
+/// `Lap` in kernels/bricks.cuh.
 #[derive(Clone, Copy, Pod, Zeroable, Debug)]
 #[repr(C)]
 pub struct Lap {
@@ -105,12 +105,12 @@ const _: () = assert!(size_of::<Lap>() == 16);
 // SAFETY: as above.
 unsafe impl DeviceRepr for Lap {}
 
-/// Where a buffer lies.
+/// The address of a buffer.
 pub fn pointer<T>(buffer: &CudaSlice<T>, stream: &CudaStream) -> u64 {
     buffer.device_ptr(stream).0
 }
 
-impl Rules {
+impl KernelRules {
     pub fn new(stencil: &Stencil) -> Self {
         let mut rules = Self::zeroed();
         rules.clamp = stencil.clamp;
@@ -127,7 +127,7 @@ impl Rules {
 }
 
 pub struct Buffers {
-    pub rules: CudaSlice<Rules>,
+    pub rules: CudaSlice<KernelRules>,
     pub state: CudaSlice<State>,
     pub pages: [CudaSlice<f32>; 2],
     pub page_of: CudaSlice<i32>,
@@ -146,7 +146,7 @@ pub struct Buffers {
     line: CudaSlice<i32>,
     shape: [usize; 3],
     pub bricks: usize,
-    /// Pages, the two constants among them.
+    /// Pages, including the two constants.
     pub slots: usize,
 }
 
@@ -195,18 +195,18 @@ impl Buffers {
                 neighbours[slot as usize * 32 + k] = entry(at);
             }
         }
-        // The last one is taken first: low numbers, close together.
+        // The stack is popped from its end: low page numbers come first, close together.
         let mut stack: Vec<i32> = (used as i32..slots as i32).rev().collect();
         let top = stack.len() as i32;
         stack.resize(slots, 0);
         let state = State {
-            // Nothing has been wished for yet.
+            // Nothing has been requested yet.
             step: 64,
             top,
             high: used as i32,
             ..State::zeroed()
         };
-        // Read in fours.
+        // The kernel reads four entries at a time.
         let mut table: Vec<i32> = field.table.iter().map(|s| *s as i32).collect();
         table.resize(bricks.next_multiple_of(4), 0);
         Ok(Self {
@@ -214,7 +214,7 @@ impl Buffers {
             state: device.upload(&[state])?,
             pages: [copy()?, copy()?],
             page_of: device.upload(&table)?,
-            // As if wished for just now: bricks around the band stay.
+            // This counts as just requested: bricks around the band keep their pages.
             wished: device.upload(&vec![state.step; bricks])?,
             place: device.upload(&place)?,
             neighbours: device.upload(&neighbours)?,
@@ -270,18 +270,17 @@ impl Buffers {
     }
 }
 
-/// Pages that blocks may have in shared memory at the same time: of 256 threads, eight fit on a
-/// multiprocessor.
+/// Pages that blocks may hold in shared memory at the same time: eight blocks of 256 threads fit on a multiprocessor.
 fn exchanged(device: &Device) -> usize {
     8 * device.multiprocessors() as usize + 2
 }
 
-/// Of a voxel of the tile, -1 to 8 along each axis: as `at` in kernels/fronts.cuh.
+/// Index of a voxel in the tile, -1 to 8 along each axis: `at` in kernels/fronts.cuh.
 fn tile(x: i32, y: i32, z: i32) -> u32 {
     ((z + 1) * 144 + (y + 1) * 12 + x + 4) as u32
 }
 
-/// Of a voxel next to a brick: neighbour << 21 | place in the tile << 10 | place in its page; `sides`: in
+/// Entry of a voxel next to a brick: neighbour << 21 | index in the tile << 10 | index in its page; `sides`: index in
 /// its sides, where it lies before or behind the brick's rows.
 fn entry([x, y, z]: [i32; 3], sides: bool) -> u32 {
     let side = |v: i32| if v < 0 { 0 } else { 1 + u32::from(v > 7) };
@@ -299,8 +298,8 @@ fn around() -> impl Iterator<Item = (i32, i32)> {
     (-1..9).flat_map(|z| (-1..9).map(move |y| (y, z)))
 }
 
-/// Where the shell of a brick comes from: halves of rows of pages, of the sides quarters of columns and
-/// single values, each where a warp of the kernel looks for them.
+/// Sources of a brick's shell: half rows of pages, and quarter columns and single values of sides, in the order in
+/// which a warp of the kernel reads them.
 fn shell() -> Vec<u32> {
     let within = |v: i32| (0..8).contains(&v);
     let ends = |y: i32, z: i32| [-1, 8].map(|x| entry([x, y, z], true));
@@ -321,7 +320,7 @@ fn shell() -> Vec<u32> {
     all
 }
 
-/// The same value by value, out of pages.
+/// The same value by value, from pages.
 fn halo() -> Vec<u32> {
     let within = |v: &i32| (0..8).contains(v);
     let all = around().flat_map(|(y, z)| (-1..9).map(move |x| [x, y, z]));

@@ -1,4 +1,4 @@
-//! Streamlines and voxels that lie within a surface, wholly or in part.
+//! Streamlines and voxels that lie entirely or partly within a surface.
 
 use super::isosurface::{Isosurface, trilinear};
 use super::{pieces_within, segments};
@@ -8,11 +8,11 @@ use crate::solvers::level_set::surface::value;
 use glam::DVec3;
 use rayon::prelude::*;
 
-/// Streamlines that run through a surface, or voxels of a set within it.
+/// Streamlines that cross a surface, or voxels of a set within it.
 #[derive(Clone, Copy, PartialEq, Debug, Default)]
 pub struct Crossings {
     pub count: u64,
-    /// World mm: far inside.
+    /// A point deep inside, world mm.
     pub at: Option<DVec3>,
     /// φ there.
     value: f64,
@@ -40,7 +40,7 @@ impl Crossings {
     }
 }
 
-/// φ at the corners of the cell that a point in voxels lies in, and where in it.
+/// φ at the corners of the cell that contains a point in voxels, and the position of the point in the cell.
 fn around(field: &Field, at: DVec3) -> ([f32; 8], DVec3) {
     let low = at.floor();
     let base = low.to_array().map(|v| v as i64);
@@ -54,10 +54,10 @@ fn phi(field: &Field, at: DVec3) -> f64 {
     trilinear(&values, (at - low).to_array())
 }
 
-/// The highest value of a cubic through four equally spaced ones, and where, from 0 to 1.
+/// The maximum of a cubic through four equally spaced values, and its position, from 0 to 1.
 fn highest(values: [f64; 4]) -> (f64, f64) {
     let [a, b, c, d] = values;
-    // In powers of t (Lagrange, nodes at 0, ⅓, ⅔ and 1).
+    // Coefficients of the powers of t (Lagrange, nodes at 0, ⅓, ⅔ and 1).
     let first = (-11.0 * a + 18.0 * b - 9.0 * c + 2.0 * d) / 2.0;
     let second = (18.0 * a - 45.0 * b + 36.0 * c - 9.0 * d) / 2.0;
     let third = (-9.0 * a + 27.0 * b - 27.0 * c + 9.0 * d) / 2.0;
@@ -73,8 +73,8 @@ fn highest(values: [f64; 4]) -> (f64, f64) {
     })
 }
 
-/// Where φ first is above 0 on a stretch between two points in voxels, if it is: trilinear along a line it is a
-/// cubic from each cell's face to the next.
+/// The point where φ first exceeds 0 on a segment between two points in voxels, if it does: along a line, a trilinear
+/// function is a cubic from one cell face to the next.
 fn enters(field: &Field, [a, b]: [DVec3; 2]) -> Option<(f64, DVec3)> {
     let way = b - a;
     let mut cuts = vec![0.0, 1.0];
@@ -99,7 +99,7 @@ fn enters(field: &Field, [a, b]: [DVec3; 2]) -> Option<(f64, DVec3)> {
     })
 }
 
-/// Streamlines of which some stretch, however short, lies within φ > 0. Needs the backend's threads installed.
+/// Streamlines of which any part, however short, lies within φ > 0. Needs the backend's threads installed.
 pub fn through(field: &Field, surface: &Isosurface, lines: &Tractogram) -> Crossings {
     let Some(bounds) = surface.bounds() else {
         return Crossings::default();
@@ -123,8 +123,8 @@ pub fn through(field: &Field, surface: &Isosurface, lines: &Tractogram) -> Cross
         .reduce(Crossings::default, Crossings::with)
 }
 
-/// The voxels of an image with at most this value whose centres lie within φ > 0; where there is none, a point of
-/// the surface that lies among them still counts as one. Needs the backend's threads installed.
+/// The voxels of an image with at most this value whose centres lie within φ > 0; if there are none, a point of the
+/// surface that lies among them still counts as one. Needs the backend's threads installed.
 pub fn overlap(field: &Field, surface: &Isosurface, volume: &Volume, level: f32) -> Crossings {
     let Some(bounds) = surface.bounds() else {
         return Crossings::default();

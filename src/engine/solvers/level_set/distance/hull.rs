@@ -1,4 +1,4 @@
-//! Simple convex sets that things lie within, and how far two of them are apart at least.
+//! Simple convex sets that enclose objects, and lower bounds on the distance between two of them.
 
 use glam::DVec3;
 
@@ -8,15 +8,15 @@ pub struct Disc {
     centre: DVec3,
     /// Radius of the ball.
     reach: f64,
-    /// The point half way between the planes, beside the ball's centre.
+    /// The point midway between the planes, beside the ball's centre.
     middle: DVec3,
     normal: DVec3,
-    /// Half the distance of the planes; infinite where there are none.
+    /// Half the distance between the planes; infinite where there are none.
     thickness: f64,
 }
 
 impl Disc {
-    /// `slab`: unit normal n, and c and t of |n · (x − centre) + c| ≤ t.
+    /// `slab`: unit normal n, and c and t in |n · (x − centre) + c| ≤ t.
     pub fn new(centre: DVec3, reach: f64, slab: Option<(DVec3, f64, f64)>) -> Self {
         let (normal, off, thickness) = slab.unwrap_or((DVec3::X, 0.0, f64::INFINITY));
         Self {
@@ -28,12 +28,12 @@ impl Disc {
         }
     }
 
-    /// The largest u · x in it.
-    fn most(&self, u: DVec3) -> f64 {
+    /// The largest u · x in the disc.
+    fn support(&self, u: DVec3) -> f64 {
         let ball = u.dot(self.centre) + self.reach;
         let along = u.dot(self.normal);
         let across = (1.0 - along * along).max(0.0).sqrt();
-        // 0 · ∞ is no number.
+        // 0 · ∞ is NaN.
         let thick = if along == 0.0 {
             0.0
         } else {
@@ -49,12 +49,12 @@ pub enum Hull {
     Disc(Disc),
 }
 
-/// Where a segment comes nearest to a point.
+/// The point of a segment nearest to a point.
 pub fn nearest_on(segment: &[DVec3; 2], to: DVec3) -> DVec3 {
     let [a, b] = *segment;
     let way = b - a;
     let t = (to - a).dot(way) / way.length_squared();
-    // Between two equal points 0 / 0 is no number.
+    // For two equal points this is 0 / 0, NaN.
     if t > 0.0 { a + t.min(1.0) * way } else { a }
 }
 
@@ -66,19 +66,20 @@ impl Hull {
         }
     }
 
-    fn most(&self, u: DVec3) -> f64 {
+    fn support(&self, u: DVec3) -> f64 {
         match self {
             Self::Segment([a, b]) => u.dot(*a).max(u.dot(*b)),
-            Self::Disc(disc) => disc.most(u),
+            Self::Disc(disc) => disc.support(u),
         }
     }
 
-    /// No points of both are nearer to each other: along any direction the sets are no farther apart than
-    /// their shadows on it. Off by the square of the disc's size where the direction is the shortest way.
+    /// A lower bound on the distance between the sets: along any direction the sets are at least as far apart as
+    /// their projections. The error is of second order in the disc's size where the direction is that of the shortest
+    /// distance.
     pub fn apart(&self, disc: &Disc) -> f64 {
         let along = |to: DVec3, from: DVec3| {
             let u = (to - from).try_normalize();
-            u.map_or(0.0, |u| -self.most(-u) - disc.most(u))
+            u.map_or(0.0, |u| -self.support(-u) - disc.support(u))
         };
         let (near, centre) = match self {
             Self::Segment(segment) => (

@@ -1,4 +1,4 @@
-//! A surface as it is drawn: where values, trilinear between voxel centres, change sign.
+//! A surface as it is drawn: the zero level of values interpolated trilinearly between voxel centres.
 
 use super::hull::{Disc, Hull};
 use crate::data::{Grid, Volume};
@@ -8,18 +8,18 @@ use glam::{DMat3, DVec3};
 use rayon::prelude::*;
 use std::ops::Range;
 
-/// Voxels along a side of the blocks that a dense image is searched in.
+/// Voxels along the side of a block when a dense image is searched.
 const BLOCK: usize = 8;
 
-/// A cube between eight voxel centres through which the surface passes; values above 0 are inside.
+/// A cube between eight voxel centres that the surface crosses; values above 0 are inside.
 struct Cell {
-    /// Its lowest voxel, −1 just before the grid.
+    /// Its lowest voxel; −1 lies just before the grid.
     at: [i32; 3],
     /// x fastest.
     values: [f32; 8],
 }
 
-/// Part of a cell: one of 8^`depth` equal ones.
+/// Part of a cell: one of 8^`depth` equal parts.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Part {
     cell: u32,
@@ -28,7 +28,7 @@ pub(super) struct Part {
 }
 
 impl Part {
-    /// Parts that are halved further have sides too short for the numbers that name them.
+    /// Largest depth: at greater depth the indices would no longer fit.
     const DEEPEST: u8 = 15;
 
     pub fn can_be_halved(&self) -> bool {
@@ -44,7 +44,7 @@ impl Part {
     }
 }
 
-/// A box along the world axes, mm.
+/// An axis-aligned box in world space, mm.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub(super) struct Bounds {
     pub low: DVec3,
@@ -84,19 +84,19 @@ struct Node {
     below: Below,
 }
 
-/// The cells that a surface passes, and a tree of boxes around them.
+/// The cells that a surface crosses, and a tree of boxes around them.
 pub struct Isosurface {
     grid: Grid,
-    /// From voxels to world mm, without the origin.
+    /// From voxels to world mm, without the translation.
     axes: DMat3,
-    /// Gradients by voxel to gradients by mm.
+    /// From gradients per voxel to gradients per mm.
     to_world: DMat3,
     cells: Vec<Cell>,
     nodes: Vec<Node>,
 }
 
 impl Isosurface {
-    /// φ = 0. Needs the backend's threads installed.
+    /// The surface φ = 0. Needs the backend's threads installed.
     pub fn of_field(field: &Field) -> Self {
         let bricks = 0..field.table.len();
         Self::new(&field.grid, bricks, |brick, cells| {
@@ -106,8 +106,8 @@ impl Isosurface {
         })
     }
 
-    /// Around the voxels of an image's first frame with at most this value; closed at its border. Needs the
-    /// backend's threads installed.
+    /// The surface around the voxels of an image's first frame with at most this value, closed at the image's border.
+    /// Needs the backend's threads installed.
     pub fn at_most(volume: &Volume, level: f32) -> Self {
         let grid = &volume.grid;
         let values = volume.frame(0);
@@ -173,7 +173,7 @@ impl Isosurface {
         made
     }
 
-    /// Adds a tree of some leaves; returns its root.
+    /// Builds a tree of these leaves; returns its root.
     fn grow(&mut self, mut leaves: Vec<Node>) -> u32 {
         let bounds = leaves.iter().map(|n| n.bounds);
         let bounds = bounds.fold(Bounds::NONE, Bounds::with);
@@ -196,7 +196,7 @@ impl Isosurface {
         root
     }
 
-    /// The box around the whole surface; `None` where there is none.
+    /// The box around the whole surface; `None` for an empty surface.
     pub(super) fn bounds(&self) -> Option<Bounds> {
         self.nodes.first().map(|root| root.bounds)
     }
@@ -214,7 +214,7 @@ impl Isosurface {
         }
     }
 
-    /// The cells that may come nearer to a box than `limit`, which the visits may lower, near ones first.
+    /// The cells that may be closer to a box than `limit`, near ones first; visits may lower the limit.
     pub(super) fn near(
         &self,
         bounds: &Bounds,
@@ -249,7 +249,7 @@ impl Isosurface {
         }
     }
 
-    /// Middle of a part, and half its edges, world mm.
+    /// Centre of a part and half its edges, world mm.
     fn place(&self, part: Part) -> (DVec3, DMat3) {
         let side = 1.0 / f64::from(1u32 << part.depth);
         let from = self.cells[part.cell as usize].at.map(f64::from);
@@ -258,8 +258,8 @@ impl Isosurface {
         (self.grid.world(middle), self.axes * (0.5 * side))
     }
 
-    /// Values at a part's corners; `None` where the surface does not pass it: a trilinear function is highest
-    /// and lowest at corners.
+    /// Values at a part's corners; `None` if the surface does not cross it: a trilinear function takes its extremes
+    /// at corners.
     fn corners(&self, part: Part) -> Option<[f64; 8]> {
         let side = 1.0 / f64::from(1u32 << part.depth);
         let values = &self.cells[part.cell as usize].values;
@@ -272,8 +272,8 @@ impl Isosurface {
         (inside > 0 && inside < 8).then_some(values)
     }
 
-    /// A convex set that holds the surface in a part. With s from −1 to 1 across the part its value is
-    /// c + Σ cᵢ sᵢ and products of these, at most `bend` in all: a slab around a plane holds its zeros.
+    /// A convex set that contains the surface in a part. With s from −1 to 1 across the part, the value is c + Σ cᵢ
+    /// sᵢ plus products of these, which sum to at most `bend`: a slab around a plane contains its zeros.
     pub(super) fn hull(&self, part: Part) -> Option<Hull> {
         let values = self.corners(part)?;
         let (centre, half) = self.place(part);
@@ -303,7 +303,7 @@ impl Isosurface {
         Some(Hull::Disc(Disc::new(centre, reach, slab)))
     }
 
-    /// Where the surface crosses a part's edges, along which its value is linear.
+    /// The points where the surface crosses a part's edges, along which its value is linear.
     pub(super) fn crossings(&self, part: Part) -> impl Iterator<Item = DVec3> {
         let (centre, half) = self.place(part);
         let values = self.corners(part);
@@ -311,7 +311,7 @@ impl Isosurface {
             let sign = |a: usize| if k >> a & 1 == 1 { 1.0 } else { -1.0 };
             centre + half * DVec3::new(sign(0), sign(1), sign(2))
         };
-        // From each corner upwards along each axis.
+        // From each corner in the positive direction of each axis.
         let edge = move |values: &[f64; 8], at: usize| {
             let (k, axis) = (at / 3, at % 3);
             let upper = k | 1 << axis;
@@ -325,7 +325,7 @@ impl Isosurface {
 }
 
 impl From<u32> for Part {
-    /// All of a cell.
+    /// A whole cell.
     fn from(cell: u32) -> Self {
         Self {
             cell,
@@ -347,7 +347,7 @@ impl Cell {
     }
 }
 
-/// Between eight corners, x fastest; `at` from 0 to 1.
+/// Interpolates between eight corners, x fastest; `at` from 0 to 1.
 pub(super) fn trilinear(values: &[f32; 8], at: [f64; 3]) -> f64 {
     let v = values.map(f64::from);
     let mix = |a: f64, b: f64, t: f64| a * (1.0 - t) + b * t;

@@ -1,6 +1,6 @@
-//! How near a surface comes to streamlines and to other surfaces, as both are drawn: φ is trilinear between voxel
-//! centres, streamlines are straight between points. Distances are proven bounds from below, at most a
-//! thousandth of a millimetre short.
+//! Distances from a surface to streamlines and to other surfaces, as they are drawn: φ is trilinear between voxel
+//! centres, streamlines are straight between points. Distances are proven lower bounds, at most a thousandth of a
+//! millimetre below the true distance.
 
 mod crossings;
 mod hull;
@@ -15,21 +15,21 @@ use crate::data::bounding_chunks::Bounds as PieceBounds;
 use glam::{DVec3, Vec3};
 use isosurface::Bounds;
 use rayon::prelude::*;
-use search::{Found, Least, Other, Search};
+use search::{CandidatePairs, Other, Search, SmallestDistance};
 
-/// Points of a tractogram that give a first bound.
+/// Points of a tractogram from which a first bound is computed.
 const SAMPLES: usize = 64;
-/// Streamlines that a thread takes at once.
+/// Streamlines that a thread processes at once.
 const AT_ONCE: usize = 64;
 
-/// The shortest way from a surface to something.
+/// The shortest distance from a surface to another object.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Approach {
-    /// Proven: nothing is nearer.
+    /// Proven lower bound: nothing is closer.
     pub mm: f64,
-    /// The distance of the two points below, from which the true one differs by less than the two bounds do.
+    /// The distance between the two points below, an upper bound on the true distance.
     pub at_most_mm: f64,
-    /// On the other thing, world mm.
+    /// The point on the other object, world mm.
     pub at: DVec3,
     pub surface: DVec3,
 }
@@ -38,7 +38,7 @@ fn world(point: &[f32; 3]) -> DVec3 {
     Vec3::from(*point).as_dvec3()
 }
 
-/// A streamline's stretches between finite points; one point alone is one without length.
+/// A streamline's segments between finite points; a single point is a segment of length 0.
 fn segments(points: &[[f32; 3]]) -> impl Iterator<Item = [DVec3; 2]> {
     let alone = (points.len() == 1).then(|| [world(&points[0]); 2]);
     let all = points.windows(2).map(|w| [world(&w[0]), world(&w[1])]);
@@ -46,7 +46,7 @@ fn segments(points: &[[f32; 3]]) -> impl Iterator<Item = [DVec3; 2]> {
     all.filter(|[a, b]| a.is_finite() && b.is_finite())
 }
 
-/// A box for [`crate::data::bounding_chunks::BoundingChunks::near`], a hair larger.
+/// A box for [`crate::data::bounding_chunks::BoundingChunks::near`], slightly enlarged.
 fn pieces_within(bounds: &Bounds, margin: f64) -> PieceBounds {
     let margin = DVec3::splat(margin.min(f64::from(f32::MAX)));
     let low = (bounds.low - margin).as_vec3().to_array();
@@ -57,8 +57,8 @@ fn pieces_within(bounds: &Bounds, margin: f64) -> PieceBounds {
     }
 }
 
-/// The shortest way from a surface to any streamline; `None` where one of them is empty. `known`: a point of a
-/// streamline that was near before, from which the search is shorter. Needs the backend's threads installed.
+/// The shortest distance from a surface to any streamline; `None` where either is empty. `known`: a point of a
+/// streamline that was close before, which shortens the search. Needs the backend's threads installed.
 pub fn to_streamlines(
     surface: &Isosurface,
     lines: &Tractogram,
@@ -69,8 +69,8 @@ pub fn to_streamlines(
         surface,
         other: None,
     };
-    let least = Least::new(f64::INFINITY);
-    let look = |ends: &[[DVec3; 2]], found: &mut Found| {
+    let least = SmallestDistance::new(f64::INFINITY);
+    let look = |ends: &[[DVec3; 2]], found: &mut CandidatePairs| {
         let others: Vec<Other> = ends.iter().map(|s| Other::Segment(*s)).collect();
         let bounds = Bounds::around(ends.iter().flatten().copied());
         search.pairs(&bounds, &others, &least, found);
@@ -79,10 +79,10 @@ pub fn to_streamlines(
     let some = lines.points.iter().step_by(every).map(world);
     let first = known.into_iter().chain(some).filter(|p| p.is_finite());
     for point in first {
-        look(&[[point; 2]], &mut Found::new());
+        look(&[[point; 2]], &mut CandidatePairs::new());
     }
     let pieces = lines.pieces();
-    let of_line = |mut found: Found, line: usize| {
+    let of_line = |mut found: CandidatePairs, line: usize| {
         let points = lines.streamline(line);
         let requested = pieces_within(&all, least.mm());
         for range in pieces.near(line, points.len(), requested) {
@@ -95,14 +95,14 @@ pub fn to_streamlines(
     };
     let each = (0..lines.len()).into_par_iter().with_min_len(AT_ONCE);
     let mut found = each
-        .fold(Found::new, of_line)
-        .reduce(Found::new, Found::with);
+        .fold(CandidatePairs::new, of_line)
+        .reduce(CandidatePairs::new, CandidatePairs::with);
     found.drop_far(&least);
     search.refine(found)
 }
 
-/// The shortest way from a surface to another; `None` where one of them is empty. `known`: a point of the other one
-/// that was near before. Needs the backend's threads installed.
+/// The shortest distance from a surface to another; `None` where either is empty. `known`: a point of the other
+/// surface that was close before. Needs the backend's threads installed.
 pub fn to_surface(
     surface: &Isosurface,
     other: &Isosurface,
@@ -113,21 +113,21 @@ pub fn to_surface(
         surface,
         other: Some(other),
     };
-    let least = Least::new(f64::INFINITY);
+    let least = SmallestDistance::new(f64::INFINITY);
     if let Some(point) = known {
         let bounds = Bounds::around([point].into_iter());
         let others = [Other::Segment([point; 2])];
-        search.pairs(&bounds, &others, &least, &mut Found::new());
+        search.pairs(&bounds, &others, &least, &mut CandidatePairs::new());
     }
-    let of_cell = |mut found: Found, cell: u32| {
+    let of_cell = |mut found: CandidatePairs, cell: u32| {
         let bounds = other.bounds_of(cell);
         search.pairs(&bounds, &[Other::Part(cell.into())], &least, &mut found);
         found
     };
     let each = other.cells().into_par_iter().with_min_len(AT_ONCE);
     let mut found = each
-        .fold(Found::new, of_cell)
-        .reduce(Found::new, Found::with);
+        .fold(CandidatePairs::new, of_cell)
+        .reduce(CandidatePairs::new, CandidatePairs::with);
     found.drop_far(&least);
     search.refine(found)
 }

@@ -1,4 +1,4 @@
-//! The shortest way between a surface and something else, by branch and bound.
+//! The shortest distance between a surface and another object, by branch and bound.
 
 use super::Approach;
 use super::hull::{Hull, nearest_on};
@@ -10,16 +10,16 @@ use std::sync::atomic::{AtomicU64, Ordering as Atomic};
 
 /// The distance found is at most this much below the true one, mm.
 const EXACT_MM: f64 = 1e-3;
-/// Pairs that are looked at before the proven bound is taken as it is: where a long stretch is equally near, each
+/// Largest number of pairs examined before the proven bound is accepted: where a long stretch is equally close, each
 /// of its parts would have to be refined.
-const MOST: usize = 400_000;
-/// Pairs that are kept at first before those that have become too far are dropped.
+const MAX_PAIRS: usize = 400_000;
+/// Number of pairs after which those that have become too distant are first dropped.
 const KEPT: usize = 8192;
 
-/// The least distance that is known to be reached. Threads share it.
-pub(super) struct Least(AtomicU64);
+/// The smallest distance known to be attained, shared by threads.
+pub(super) struct SmallestDistance(AtomicU64);
 
-impl Least {
+impl SmallestDistance {
     pub fn new(mm: f64) -> Self {
         Self(AtomicU64::new(mm.to_bits()))
     }
@@ -29,12 +29,12 @@ impl Least {
     }
 
     pub fn lower(&self, mm: f64) {
-        // Numbers from 0 on are in the order of their bits.
+        // Non-negative floats are ordered like their bits.
         self.0.fetch_min(mm.to_bits(), Atomic::Relaxed);
     }
 }
 
-/// A part of the thing that comes near the surface.
+/// A part of the object that may be close to the surface.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Other {
     Segment([DVec3; 2]),
@@ -42,10 +42,10 @@ pub(super) enum Other {
     Part(Part),
 }
 
-/// A part of the other thing and one of the surface.
+/// A part of the other object and a part of the surface.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Pair {
-    /// They are no nearer, mm.
+    /// Lower bound on their distance, mm.
     least: f64,
     other: Other,
     part: Part,
@@ -66,13 +66,13 @@ impl PartialOrd for Pair {
 }
 
 impl Ord for Pair {
-    /// The nearest is the greatest.
+    /// The nearest pair is the greatest.
     fn cmp(&self, other: &Self) -> Ordering {
         other.least.total_cmp(&self.least)
     }
 }
 
-/// Two points that are joined by the shortest way so far.
+/// Two points joined by the shortest segment so far.
 #[derive(Clone, Copy, Debug)]
 struct Joined {
     mm: f64,
@@ -80,7 +80,7 @@ struct Joined {
     surface: DVec3,
 }
 
-/// A surface, and the one that the other thing is, if it is one.
+/// A surface, and the other object if that is a surface, too.
 #[derive(Clone, Copy)]
 pub(super) struct Search<'a> {
     pub surface: &'a Isosurface,
@@ -95,7 +95,7 @@ impl Search<'_> {
         }
     }
 
-    /// Two points of a pair that are near each other.
+    /// Two close points of a pair.
     fn joined(&self, pair: &Pair) -> Option<Joined> {
         let joined = |other: DVec3, surface: DVec3| Joined {
             mm: other.distance(surface),
@@ -113,8 +113,14 @@ impl Search<'_> {
         all.min_by(|a, b| a.mm.total_cmp(&b.mm))
     }
 
-    /// Adds the pairs of some parts of the other thing, which lie within a box, that may be nearest.
-    pub fn pairs(&self, bounds: &Bounds, others: &[Other], least: &Least, found: &mut Found) {
+    /// Adds the pairs that may be nearest, of the surface and parts of the other object within a box.
+    pub fn pairs(
+        &self,
+        bounds: &Bounds,
+        others: &[Other],
+        least: &SmallestDistance,
+        found: &mut CandidatePairs,
+    ) {
         self.surface.near(
             bounds,
             || least.mm(),
@@ -137,7 +143,7 @@ impl Search<'_> {
                         part,
                     };
                     if let Some(joined) = self.joined(&pair) {
-                        // A hair more, so that the pair itself is not dropped.
+                        // A tiny margin, so that the pair itself is not dropped.
                         least.lower(joined.mm * (1.0 + 1e-12) + f64::MIN_POSITIVE);
                     }
                     found.add(pair, least);
@@ -146,8 +152,8 @@ impl Search<'_> {
         );
     }
 
-    /// Halves the nearest pair until nothing can be nearer than what is known.
-    pub fn refine(&self, found: Found) -> Option<Approach> {
+    /// Splits the nearest pair until nothing can be closer than the best known distance.
+    pub fn refine(&self, found: CandidatePairs) -> Option<Approach> {
         let mut best: Option<Joined> = None;
         let take = |pair: &Pair, best: &mut Option<Joined>| {
             let joined = self.joined(pair);
@@ -167,7 +173,7 @@ impl Search<'_> {
         while let Some(pair) = waiting.pop() {
             let mm = best.map_or(f64::INFINITY, |b| b.mm);
             proven = pair.least.min(mm);
-            if pair.least >= mm - EXACT_MM || looked_at >= MOST {
+            if pair.least >= mm - EXACT_MM || looked_at >= MAX_PAIRS {
                 break;
             }
             let halved = self.halved(&pair);
@@ -193,7 +199,7 @@ impl Search<'_> {
         })
     }
 
-    /// The larger of both in eight parts; empty where they are as small as they become.
+    /// Splits the larger part of the pair into eight; empty at the smallest size.
     fn halved(&self, pair: &Pair) -> Vec<Pair> {
         let reach = |hull: Option<Hull>| hull.map_or(0.0, |h| h.reach());
         let other = match pair.other {
@@ -229,13 +235,13 @@ impl Search<'_> {
     }
 }
 
-/// Pairs that may be nearest.
-pub(super) struct Found {
+/// Candidate pairs for the shortest distance.
+pub(super) struct CandidatePairs {
     pairs: Vec<Pair>,
     most: usize,
 }
 
-impl Found {
+impl CandidatePairs {
     pub fn new() -> Self {
         Self {
             pairs: Vec::new(),
@@ -243,7 +249,7 @@ impl Found {
         }
     }
 
-    fn add(&mut self, pair: Pair, least: &Least) {
+    fn add(&mut self, pair: Pair, least: &SmallestDistance) {
         self.pairs.push(pair);
         if self.pairs.len() >= self.most {
             self.drop_far(least);
@@ -251,7 +257,7 @@ impl Found {
         }
     }
 
-    pub fn drop_far(&mut self, least: &Least) {
+    pub fn drop_far(&mut self, least: &SmallestDistance) {
         let mm = least.mm();
         self.pairs.retain(|pair| pair.least < mm);
     }

@@ -11,12 +11,12 @@ use crate::solvers::level_set::stencil::Stencil;
 use std::sync::Arc;
 
 impl Evolution {
-    /// From the next step on.
+    /// Changes the parameters from the next step on.
     pub fn set(&mut self, params: &Params, backend: &Backend) -> Result<(), Error> {
         self.turn_to(self.number, params, backend)
     }
 
-    /// The same in other inputs of the same image: φ stays.
+    /// Changes parameters and the other inputs of the same image; φ is unchanged.
     pub fn change(
         &mut self,
         inputs: &Inputs,
@@ -35,7 +35,7 @@ impl Evolution {
         turned
     }
 
-    /// To the inputs of a number. What cannot be leaves all as it was.
+    /// Switches to the inputs with this number. On failure nothing changes.
     pub(super) fn turn_to(
         &mut self,
         number: usize,
@@ -45,30 +45,30 @@ impl Evolution {
         params.check()?;
         let inputs = self.inputs[number].clone();
         inputs.have_layer(params)?;
-        let (moved, steered) = (number != self.number, *params != self.speeds.params);
-        if !(moved || steered) {
+        let (moved, changed) = (number != self.number, *params != self.speeds.params);
+        if !(moved || changed) {
             return Ok(());
         }
         backend.install(|| {
             let speeds = moving(&inputs, params, &self.stencil, &self.spheres())?;
             let before = std::mem::replace(&mut self.speeds, speeds);
-            if let Err(error) = self.renew() {
+            if let Err(error) = self.apply_speeds() {
                 self.speeds = before;
                 return Err(error);
             }
-            self.alarm.steered();
+            self.leak_detector.record_change();
             if moved {
                 self.number = number;
                 self.note(ScriptEvent::Inputs(number));
             }
-            if steered {
+            if changed {
                 self.note(ScriptEvent::Params(params.clone()));
             }
             Ok(())
         })
     }
 
-    /// Adds a sphere, or cuts it away: then the surface keeps out of it.
+    /// Adds a sphere, or cuts it away and keeps the surface out of it.
     pub fn edit(&mut self, sphere: &Sphere, backend: &Backend) -> Result<(), Error> {
         sphere.check(&self.inputs().image.grid)?;
         let before = self.field()?;
@@ -104,7 +104,8 @@ impl Evolution {
             adopted
         })?;
         let contact = backend.install(|| self.contact(&field));
-        self.alarm.edited(census.inside, sphere.add, contact);
+        self.leak_detector
+            .record_sphere(census.inside, sphere.add, contact);
         self.note(ScriptEvent::Sphere(*sphere));
         Ok(())
     }
@@ -115,7 +116,7 @@ impl Evolution {
         self.looks.clear();
     }
 
-    /// Goes on from a field with this many voxels inside, of this sum of grey values.
+    /// Continues from a field with this many voxels inside and this sum of grey values.
     pub(super) fn adopt(
         &mut self,
         field: &Field,
@@ -128,14 +129,14 @@ impl Evolution {
             *last = inside;
         }
         self.sum = sum;
-        self.renew()
+        self.apply_speeds()
     }
 
-    /// Lets the surface go on after a leak: what it touches now is allowed. The next leak pauses it again.
-    pub fn let_leak(&mut self, backend: &Backend) -> Result<(), Error> {
+    /// Lets the surface continue after a leak: what it touches now is allowed. The next leak pauses it again.
+    pub fn continue_past_leak(&mut self, backend: &Backend) -> Result<(), Error> {
         let field = self.field()?;
         let contact = backend.install(|| self.contact(&field));
-        self.alarm.allow(contact);
+        self.leak_detector.allow(contact);
         Ok(())
     }
 }
@@ -148,7 +149,7 @@ pub(super) fn moving(
     spheres: &[Sphere],
 ) -> Result<Arc<Speeds>, Error> {
     let speeds = Speeds::new(inputs, params, stencil, spheres);
-    let all = speeds.most + speeds.drift + f64::from(params.smoothness + params.rescaling);
+    let all = speeds.max_speed + speeds.drift + f64::from(params.smoothness + params.rescaling);
     if all > 0.0 {
         return Ok(Arc::new(speeds));
     }

@@ -1,6 +1,6 @@
-//! The way back, and runs again.
+//! Rewinding and replaying runs.
 
-use super::{Alarm, Evolution, Field, History};
+use super::{Evolution, Field, History, LeakDetector};
 use crate::compute::{Backend, Control};
 use crate::solvers::Error;
 use crate::solvers::level_set::run_history::{Ended, Event, RunHistory, ScriptEvent};
@@ -8,7 +8,7 @@ use crate::solvers::level_set::speed::{Inputs, Speeds};
 use crate::solvers::level_set::start::Start;
 use std::sync::Arc;
 
-/// A run as it was before a way back, which may be stopped.
+/// A run as it was before rewinding, to restore it if rewinding is stopped.
 struct Before {
     field: Field,
     inputs: Vec<Inputs>,
@@ -19,13 +19,13 @@ struct Before {
     inside: Vec<u64>,
     sum: i64,
     history: History,
-    alarm: Alarm,
+    leak_detector: LeakDetector,
     looks: Vec<(u64, Field)>,
     watched: bool,
 }
 
 impl Before {
-    fn of(run: &mut Evolution) -> Result<Self, Error> {
+    fn new(run: &mut Evolution) -> Result<Self, Error> {
         Ok(Self {
             field: run.field()?,
             inputs: run.inputs.clone(),
@@ -36,14 +36,14 @@ impl Before {
             inside: run.inside.clone(),
             sum: run.sum,
             history: run.history.clone(),
-            alarm: run.alarm.clone(),
-            // They are not looked at on the way.
+            leak_detector: run.leak_detector.clone(),
+            // Rewinding does not use them.
             looks: std::mem::take(&mut run.looks),
             watched: run.watched,
         })
     }
 
-    /// All of it: a field that is kept and not given back would be an error here.
+    /// Restores everything; it would be wrong to keep a field and not restore it.
     fn give_back(self, run: &mut Evolution, backend: &Backend) -> Result<(), Error> {
         let Self {
             field,
@@ -55,7 +55,7 @@ impl Before {
             inside,
             sum,
             history,
-            alarm,
+            leak_detector,
             looks,
             watched,
         } = self;
@@ -65,19 +65,19 @@ impl Before {
         (run.time, run.inside) = (time, inside);
         (run.history, run.watched) = (history, watched);
         backend.install(|| run.adopt(&field, last, sum, backend))?;
-        (run.alarm, run.looks) = (alarm, looks);
+        (run.leak_detector, run.looks) = (leak_detector, looks);
         Ok(())
     }
 }
 
 impl Evolution {
-    /// Back to the state after so many steps: that of the run up to there, to the last bit. What a
-    /// hand did at that step or later is forgotten. Where that is stopped or fails all is as it was.
+    /// Returns to the state after `step` steps, equal to the run up to there to the last bit. Changes that the user
+    /// made at that step or later are discarded. If stopped or unsuccessful, everything stays as it was.
     pub fn rewind(&mut self, step: u64, backend: &Backend, control: &Control) -> Result<(), Error> {
         self.go_back(step.min(self.step()), false, backend, control)
     }
 
-    /// `with_changes`: those made at that step are kept.
+    /// `with_changes`: keeps the changes made at that step.
     pub(super) fn go_back(
         &mut self,
         step: u64,
@@ -85,9 +85,9 @@ impl Evolution {
         backend: &Backend,
         control: &Control,
     ) -> Result<(), Error> {
-        let before = Before::of(self)?;
+        let before = Before::new(self)?;
         self.watched = false;
-        let gone = self.gone_back(step, with_changes, backend, control);
+        let gone = self.rewound(step, with_changes, backend, control);
         match &gone {
             Ok(()) => self.watched = before.watched,
             Err(_) => before.give_back(self, backend)?,
@@ -95,7 +95,7 @@ impl Evolution {
         gone
     }
 
-    fn gone_back(
+    fn rewound(
         &mut self,
         step: u64,
         with_changes: bool,
@@ -105,7 +105,7 @@ impl Evolution {
         let state = self.history.back_to(step);
         let events = std::mem::take(&mut self.script.events);
         let kept = events.into_iter().filter(|e| e.step < step || with_changes);
-        // A state is kept before what a hand did at its step.
+        // A state is stored before the user's changes at its step.
         let (done, ahead): (Vec<Event>, Vec<Event>) = kept.partition(|e| e.step < state.step);
         self.script.events = done;
         let (params, number) = self.script.at(state.step);
@@ -119,11 +119,11 @@ impl Evolution {
             self.speeds = Arc::new(Speeds::new(inputs, &params, &self.stencil, &spheres));
             self.adopt(&field, state.inside, state.sum, backend)?;
             let contact = self.contact(&field);
-            self.alarm = Alarm::replayed(&self.inside, &self.script.events, contact);
+            self.leak_detector = LeakDetector::replayed(&self.inside, &self.script.events, contact);
             Ok::<_, Error>(())
         })?;
         self.follow(&ahead, step, backend, control)?;
-        // They are numbered as they come.
+        // Inputs are numbered in the order in which they appear.
         let used = self.script.events.iter().map(|e| match e.what {
             ScriptEvent::Inputs(number) => number + 1,
             ScriptEvent::Params(_) | ScriptEvent::Sphere(_) => 1,
@@ -132,7 +132,7 @@ impl Evolution {
         Ok(())
     }
 
-    /// Steps up to `step`, with what a hand did on the way.
+    /// Steps up to `step`, applying the user's changes on the way.
     fn follow(
         &mut self,
         events: &[Event],
@@ -150,7 +150,7 @@ impl Evolution {
                 ScriptEvent::Params(params) => self.set(params, backend)?,
                 ScriptEvent::Sphere(sphere) => self.edit(sphere, backend)?,
                 ScriptEvent::Inputs(number) => {
-                    // Both at once where both were changed: one of them alone need not move anything.
+                    // Both at once if both were changed: either alone might stop all motion.
                     let with = |next: &&Event| {
                         next.step == event.step && matches!(next.what, ScriptEvent::Params(_))
                     };
@@ -165,7 +165,7 @@ impl Evolution {
         self.reach(step, backend, control)
     }
 
-    /// Also past where the surface stands still.
+    /// Continues even where the surface is at rest.
     fn reach(&mut self, step: u64, backend: &Backend, control: &Control) -> Result<Ended, Error> {
         while self.step() < step {
             match self.run(step - self.step(), backend, control)? {
@@ -173,12 +173,11 @@ impl Evolution {
                 other => return Ok(other),
             }
         }
-        self.alarm.passes();
+        self.leak_detector.drop_suspicion();
         Ok(Ended::Steps)
     }
 
-    /// A run again, from its script, and how it ended; `inputs`: by the numbers that the script gives
-    /// them.
+    /// Repeats a run from its script and returns how it ended; `inputs`: by the numbers that the script gives them.
     pub fn replay(
         inputs: &[Inputs],
         start: &Start,

@@ -1,15 +1,14 @@
 //! Grey levels, their median filter and their Otsu threshold.
 //!
-//! The filter runs on 256 grey levels, so that the median is a walk through a histogram that
-//! slides along each row (Huang, Yang and Tang 1979): two faces of the window per voxel instead of
-//! the whole window.
+//! The filter runs on 256 grey levels, so that the median is found by stepping through a histogram that slides along
+//! each row (Huang, Yang and Tang 1979): two faces of the window per voxel instead of the whole window.
 
 use crate::compute::{Cancelled, Control};
 use rayon::prelude::*;
 
 pub const LEVELS: usize = 256;
 
-/// Median of the box of `radius` voxels around each voxel, cut at the border.
+/// Median over the box of `radius` voxels around each voxel, cut at the image's border.
 pub fn median(
     levels: &[u8],
     shape: [usize; 3],
@@ -49,7 +48,7 @@ pub fn median(
     Ok(out)
 }
 
-/// A histogram that knows how many of its values lie below its last median.
+/// A histogram that counts its values below its last median.
 struct Window {
     counts: [u32; LEVELS],
     total: u32,
@@ -104,8 +103,8 @@ pub fn histogram(levels: &[u8]) -> [u64; LEVELS] {
     counts
 }
 
-/// The level that parts the histogram (values above it from the others) with the largest variance
-/// between the two; `None` where all values are equal.
+/// The level that splits the histogram (values above it from the others) with the largest variance between the two
+/// classes; `None` if all values are equal.
 pub fn otsu(counts: &[u64; LEVELS]) -> Option<u8> {
     let total: u64 = counts.iter().sum();
     let weighted = |(level, &count): (usize, &u64)| level as f64 * count as f64;

@@ -1,12 +1,12 @@
-//! The smooth change of brightness that the receive coil leaves in a scan: a quadratic in the
-//! logarithm of the signal, fitted to the core of the brain.
+//! The smooth variation of brightness that the receive coil causes in a scan: a quadratic in the logarithm of the
+//! signal, fitted to the core of the brain.
 
 use crate::data::statistics::upper_median;
 use glam::DVec3;
 
 /// Terms of a quadratic in three variables.
 const TERMS: usize = 10;
-/// Solves, each without the samples that the one before left far off: fluid, vessels, iron.
+/// Number of solves, each without the outliers of the one before: fluid, vessels, iron.
 const SOLVES: usize = 4;
 /// A coil changes brightness by less than this factor over a brain.
 const STRONGEST: f64 = 2.0;
@@ -15,7 +15,7 @@ const STRONGEST: f64 = 2.0;
 pub struct Shading {
     shape: [usize; 3],
     terms: [f64; TERMS],
-    /// Bounds of the logarithm: outside the core a quadratic says nothing.
+    /// Bounds of the logarithm: outside the core the quadratic is meaningless.
     limits: (f64, f64),
 }
 
@@ -28,8 +28,8 @@ impl Shading {
         }
     }
 
-    /// From signals at places in voxels of a grid of this shape (0 is its edge); none where they do
-    /// not determine it.
+    /// Fits signals at positions in voxels of a grid of this shape (0 is its edge); no shading if they do not
+    /// determine it.
     pub fn fit(shape: [usize; 3], samples: &[(DVec3, f32)]) -> Self {
         let none = Self::none(shape);
         let rows: Vec<([f64; TERMS], f64)> = samples
@@ -50,13 +50,13 @@ impl Shading {
                 .iter()
                 .map(|(row, log)| (log - dot(row, &terms)).abs())
                 .collect();
-            // Twice the standard deviation that the median stands for.
+            // Twice the standard deviation estimated from the median.
             near = 2.0 * 1.4826 * upper_median(&mut left).unwrap_or(0.0);
         }
         let mut values: Vec<f64> = rows.iter().map(|(row, _)| dot(row, &terms)).collect();
         values.sort_by(f64::total_cmp);
         let share = |share: f64| values[((values.len() - 1) as f64 * share).round() as usize];
-        // Brightness is relative: the middle of the core stays as it is.
+        // Brightness is relative: the median of the core is unchanged.
         let middle = share(0.5);
         terms[0] -= middle;
         let most = STRONGEST.ln();
@@ -70,14 +70,14 @@ impl Shading {
         }
     }
 
-    /// Brightness at a place in voxels, relative to the middle of the brain.
+    /// Brightness at a position in voxels, relative to the middle of the brain.
     pub fn at(&self, place: DVec3) -> f64 {
         let log = dot(&basis(place, self.shape), &self.terms);
         log.clamp(self.limits.0, self.limits.1).exp()
     }
 }
 
-/// Products up to the second degree of the place on a scale from −1 to 1.
+/// Products up to second degree of the position scaled to −1 to 1.
 fn basis(place: DVec3, shape: [usize; 3]) -> [f64; TERMS] {
     let DVec3 { x, y, z } = 2.0 * place / DVec3::from_array(shape.map(|n| n as f64)) - 1.0;
     [1.0, x, y, z, x * x, x * y, x * z, y * y, y * z, z * z]
@@ -87,7 +87,7 @@ fn dot(a: &[f64; TERMS], b: &[f64; TERMS]) -> f64 {
     a.iter().zip(b).map(|(a, b)| a * b).sum()
 }
 
-/// Least squares by the normal equations; `None` where they are singular.
+/// Least squares by the normal equations; `None` if they are singular.
 fn solve(rows: &[&([f64; TERMS], f64)]) -> Option<[f64; TERMS]> {
     let mut matrix = [[0.0; TERMS + 1]; TERMS];
     for (row, value) in rows {
@@ -98,7 +98,7 @@ fn solve(rows: &[&([f64; TERMS], f64)]) -> Option<[f64; TERMS]> {
             line[TERMS] += row[i] * value;
         }
     }
-    // Gauss and Jordan with the largest pivot of each column.
+    // Gauss-Jordan elimination with the largest pivot of each column.
     for column in 0..TERMS {
         let size = |i: &usize| matrix[*i][column].abs();
         let pivot = (column..TERMS).max_by(|a, b| size(a).total_cmp(&size(b)))?;

@@ -1,14 +1,18 @@
-//! Sets of voxels: their pieces, their holes, and what they enclose.
+//! Sets of voxels: connected components, holes, and enclosed voxels.
 
 use crate::compute::{Cancelled, Control};
 use crate::data::Grid;
 
 /// A voxel with its index.
-type Place = (usize, [usize; 3]);
+type IndexedVoxel = (usize, [usize; 3]);
 
-/// Visits all voxels that `open` holds and that face-neighbours connect to those on the stack;
-/// closes them in `open`.
-fn flood(open: &mut [bool], stack: &mut Vec<Place>, grid: &Grid, mut visit: impl FnMut(usize)) {
+/// Visits all voxels in `open` that are connected through faces to those on the stack, and removes them from `open`.
+fn flood(
+    open: &mut [bool],
+    stack: &mut Vec<IndexedVoxel>,
+    grid: &Grid,
+    mut visit: impl FnMut(usize),
+) {
     let strides = [1, grid.shape[0], grid.shape[0] * grid.shape[1]];
     while let Some((index, voxel)) = stack.pop() {
         visit(index);
@@ -31,8 +35,8 @@ fn flood(open: &mut [bool], stack: &mut Vec<Place>, grid: &Grid, mut visit: impl
     }
 }
 
-/// The largest set of voxels connected by faces (of equal ones the first in file order), and how
-/// many voxels each set has.
+/// The largest set of voxels connected by faces (of equal ones the first in file order), and the number of voxels of
+/// each set.
 pub fn largest_piece(inside: &[bool], grid: &Grid) -> (Vec<bool>, Vec<usize>) {
     let mut open = inside.to_vec();
     let mut largest = Vec::new();
@@ -55,7 +59,7 @@ pub fn largest_piece(inside: &[bool], grid: &Grid) -> (Vec<bool>, Vec<usize>) {
     (out, sizes)
 }
 
-/// Adds what the set closes off from the border of the grid.
+/// Fills holes: adds the voxels that the set separates from the border of the grid.
 pub fn fill_holes(inside: &[bool], grid: &Grid) -> Vec<bool> {
     let mut open: Vec<bool> = inside.iter().map(|v| !v).collect();
     let [nx, ny, nz] = grid.shape;
@@ -80,12 +84,12 @@ pub fn fill_holes(inside: &[bool], grid: &Grid) -> Vec<bool> {
 
 /// Lines through a voxel along faces, edges and corners.
 const LINES: usize = 13;
-/// A voxel that lies between voxels of the set on this many lines is enclosed: a dent in the surface
-/// of a brain, or the gap between its parts, is open to one side and has at most nine.
+/// A voxel that lies between voxels of the set on at least this many lines is enclosed: a dent in the surface of a
+/// brain, or the gap between its parts, is open to one side and reaches at most nine.
 const ENCLOSED: u32 = 10;
 
-/// Adds the voxels that the set encloses, and tells whether there were any. Unlike a filled hole they
-/// may be open to the outside by a narrow way, as dark nuclei are through the base of the brain.
+/// Adds the voxels that the set encloses, and returns whether there were any. Unlike a filled hole, they may have a
+/// narrow opening to the outside, as dark nuclei have through the base of the brain.
 pub fn fill_enclosed(
     inside: &mut [bool],
     grid: &Grid,
@@ -94,7 +98,7 @@ pub fn fill_enclosed(
     let Some((low, high)) = block(inside, grid) else {
         return Ok(false);
     };
-    // With a border of one voxel, so that every neighbour exists.
+    // Includes a border of one voxel, so that every neighbour exists.
     let shape = [0, 1, 2].map(|a| high[a] - low[a] + 3);
     let at = |[x, y, z]: [usize; 3]| x + shape[0] * (y + shape[1] * z);
     let mut steps = [0usize; LINES];
@@ -120,7 +124,7 @@ pub fn fill_enclosed(
     };
     let length = high[0] - low[0] + 1;
     let all = (1u16 << LINES) - 1;
-    // Bit by bit whether a voxel of the set lies on a line, at or before the voxel.
+    // One bit per line: whether a voxel of the set lies on it, at or before the voxel.
     let mut before = vec![0u16; shape.iter().product()];
     for (of, first) in rows() {
         control.check()?;

@@ -1,39 +1,39 @@
-//! What was done to streamlines after they were made or read: recorded, so that it can be done again.
+//! Recorded edits of streamlines after they were made or read, so that they can be repeated.
 
 use super::{SelectionRules, select};
 use crate::compute::memory::{claim, size};
 use crate::compute::{Backend, Control};
 use crate::data::Tractogram;
-use crate::data::words::{counted, large_count};
+use crate::data::text::{counted, large_count};
 use crate::solvers::Error;
 use glam::DAffine3;
 use serde::{Deserialize, Serialize};
 
-/// One step; each keeps some of the streamlines that the one before left.
+/// One step; each keeps some of the streamlines that the previous one left.
 #[derive(Clone, PartialEq, Debug)]
 pub enum Edit {
     Select(Box<SelectionRules>),
-    /// Chosen by hand.
+    /// Selected manually.
     Keep(Runs),
 }
 
-/// Some of `of` streamlines.
+/// A subset of `of` streamlines.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Runs {
     pub of: u64,
-    /// First and number, ascending.
+    /// Start and length of each run, ascending.
     pub runs: Vec<[u64; 2]>,
-    /// The command that chooses the same, where they were chosen by rules.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub said: Option<SelectionOptions>,
+    /// The command that selects the same, if they were selected by rules.
+    #[serde(rename = "said", default, skip_serializing_if = "Option::is_none")]
+    pub selection_options: Option<SelectionOptions>,
 }
 
-/// What chooses streamlines on the command line.
+/// The selection on the command line.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct SelectionOptions {
-    /// Commands that make what it reads.
+    /// Commands that create its inputs.
     pub needs: Vec<String>,
-    /// Of `arcuate select`.
+    /// Options of `arcuate select`.
     pub options: String,
 }
 
@@ -49,11 +49,11 @@ impl Runs {
         Self {
             of: marks.len() as u64,
             runs,
-            said: None,
+            selection_options: None,
         }
     }
 
-    /// `None` where a run lies beyond the end.
+    /// `None` if a run lies beyond the end.
     pub fn marks(&self) -> Option<Vec<bool>> {
         let mut marks = vec![false; usize::try_from(self.of).ok()?];
         for [first, count] in &self.runs {
@@ -65,7 +65,7 @@ impl Runs {
     }
 }
 
-/// Those that are marked; refused where they would take more than this many bytes of memory.
+/// The marked streamlines; returns an error if they would take more than this many bytes of memory.
 pub fn copied(
     tractogram: &Tractogram,
     marks: &[bool],
@@ -79,7 +79,7 @@ pub fn copied(
     Ok(tractogram.filtered(marks))
 }
 
-/// Refuses a copy of this many streamlines, of this many bytes, that takes more memory than there is.
+/// Returns an error if a copy of this many streamlines, of this many bytes, exceeds the memory.
 fn fits(streamlines: usize, bytes: u64, memory: Option<u64>) -> Result<(), Error> {
     let Some(free) = memory.filter(|free| bytes > *free) else {
         return Ok(claim("The copy of the streamlines", bytes)?);
@@ -93,7 +93,7 @@ fn fits(streamlines: usize, bytes: u64, memory: Option<u64>) -> Result<(), Error
     )))
 }
 
-/// All of them elsewhere; refused as a copy is.
+/// A transformed copy of all streamlines; returns an error as a copy does.
 pub fn moved(
     tractogram: &Tractogram,
     by: DAffine3,
@@ -104,7 +104,7 @@ pub fn moved(
     Ok(tractogram.moved(by))
 }
 
-/// Does the steps one after the other; what each leaves may take at most this many bytes of memory.
+/// Applies the steps one after the other; the result of each may take at most this many bytes of memory.
 pub fn apply(
     tractogram: &Tractogram,
     edits: &[Edit],

@@ -1,34 +1,34 @@
-//! Whether streamlines meet regions.
+//! Tests whether streamlines meet regions.
 
-use super::Reason;
+use super::RejectReason;
 use crate::data::bounding_chunks::Bounds;
 use crate::data::{Region, Role, Tractogram};
 use crate::solvers::curves::regions::Solid;
 use glam::{DVec3, Vec3};
 
-/// A streamline that was cut where it entered a region ends on its border: single precision, and that of a
-/// file, leave its last point on either side. So far beyond it a region is still met, mm.
+/// A streamline that was cut where it entered a region ends on its border: rounding to single precision, and to that
+/// of a file, puts its last point on either side. A region at most this far beyond counts as met, mm.
 const CUT_MM: f64 = 1e-3;
 
-struct Place<'a> {
+struct BoundedRegion<'a> {
     solid: Solid<'a>,
-    /// Around it, rounded outwards.
+    /// Bounding box, rounded outwards.
     bounds: Bounds,
 }
 
-/// Regions by what they ask for.
+/// Regions by role.
 pub(super) struct Meeting<'a> {
-    exclude: Vec<Place<'a>>,
-    include: Vec<Place<'a>>,
-    targets: Vec<Place<'a>>,
-    masks: Vec<Place<'a>>,
+    exclude: Vec<BoundedRegion<'a>>,
+    include: Vec<BoundedRegion<'a>>,
+    targets: Vec<BoundedRegion<'a>>,
+    masks: Vec<BoundedRegion<'a>>,
 }
 
 fn world(point: [f32; 3]) -> DVec3 {
     Vec3::from(point).as_dvec3()
 }
 
-impl<'a> Place<'a> {
+impl<'a> BoundedRegion<'a> {
     fn new(region: &'a Region) -> Self {
         let solid = Solid::new(&region.shape);
         let (low, high) = solid.bounds();
@@ -49,7 +49,7 @@ impl<'a> Place<'a> {
         self.bounds.meets(&here) && self.solid.contains(world(point))
     }
 
-    /// Whether a segment meets the region. Segments with a number that is none do not.
+    /// Whether a segment meets the region. Segments with non-finite coordinates do not.
     fn is_met(&self, from: [f32; 3], to: [f32; 3]) -> bool {
         let apart = |a: usize| {
             let (low, high) = (self.bounds.low[a], self.bounds.high[a]);
@@ -71,7 +71,7 @@ impl<'a> Place<'a> {
         })
     }
 
-    /// Whether the streamline would enter the region right after its first or its last point.
+    /// Whether the streamline would enter the region immediately beyond its first or its last point.
     fn is_reached_by(&self, points: &[[f32; 3]]) -> bool {
         let ([first, second, ..], [.., before, last]) = (points, points) else {
             return false;
@@ -101,7 +101,7 @@ impl<'a> Meeting<'a> {
     pub(super) fn new(regions: &'a [Region]) -> Self {
         let of = |role: Role| {
             let requested = regions.iter().filter(move |r| r.role == role);
-            requested.map(Place::new).collect()
+            requested.map(BoundedRegion::new).collect()
         };
         Self {
             exclude: of(Role::Exclude),
@@ -111,29 +111,29 @@ impl<'a> Meeting<'a> {
         }
     }
 
-    /// Which region's rule a streamline fails first; `None` if it keeps them all.
+    /// The reason of the first region rule that a streamline fails; `None` if it passes all of them.
     pub(super) fn judge(
         &self,
         tractogram: &Tractogram,
         line: usize,
         by_ends: bool,
-    ) -> Option<Reason> {
-        let meets = |place: &Place| match by_ends {
-            true => place.holds_end_of(tractogram, line),
+    ) -> Option<RejectReason> {
+        let meets = |region: &BoundedRegion| match by_ends {
+            true => region.holds_end_of(tractogram, line),
             false => {
-                place.is_met_by(tractogram, line)
-                    || place.is_reached_by(tractogram.streamline(line))
+                region.is_met_by(tractogram, line)
+                    || region.is_reached_by(tractogram.streamline(line))
             }
         };
         let inside = |point: &[f32; 3]| self.masks.iter().any(|m| m.holds(*point));
         if self.exclude.iter().any(|p| p.is_met_by(tractogram, line)) {
-            Some(Reason::TouchedExclude)
+            Some(RejectReason::TouchedExclude)
         } else if !self.include.iter().all(meets) {
-            Some(Reason::MissedInclude)
+            Some(RejectReason::MissedInclude)
         } else if !self.targets.is_empty() && !self.targets.iter().any(meets) {
-            Some(Reason::MissedTargets)
+            Some(RejectReason::MissedTargets)
         } else if !self.masks.is_empty() && !tractogram.streamline(line).iter().all(inside) {
-            Some(Reason::LeftMask)
+            Some(RejectReason::LeftMask)
         } else {
             None
         }

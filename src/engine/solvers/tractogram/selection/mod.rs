@@ -1,9 +1,7 @@
-//! Which streamlines of a tractogram are kept: by the regions they meet, by what is known of each, and
-//! by how many there may be.
+//! Selects streamlines of a tractogram: by the regions they meet, by their values, and by number.
 //!
-//! Streamlines meet a region where one of their segments does, not only where a point lies in it: a
-//! tractogram with few points loses none. Regions are closed sets, masks unions of voxel boxes, as in
-//! tracking.
+//! A streamline meets a region if one of its segments does, not only if a point lies in it: a tractogram with few
+//! points loses none. Regions are closed sets, masks unions of voxel boxes, as in tracking.
 
 mod edit;
 mod meeting;
@@ -15,7 +13,7 @@ pub use values::{NAMED_STOPS, OnImage, PointStatistic, column, means};
 use crate::compute::{Backend, Cancelled, Control, memory};
 use crate::data::bounding_chunks::BoundingChunks;
 use crate::data::random::Stream;
-use crate::data::words::counted;
+use crate::data::text::counted;
 use crate::data::{Region, Tractogram};
 use crate::solvers::Error;
 use crate::solvers::curves::StopReason;
@@ -25,32 +23,32 @@ use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 use values::{unknown, value};
 
-/// What streamlines must be like. A streamline that fails several rules counts for the first of them, in
-/// the order of [`Reason`].
+/// Rules of a selection. A streamline that fails several rules counts for the first of them, in the order of
+/// [`RejectReason`].
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct SelectionRules {
-    /// A group of the tractogram's that they belong to.
+    /// The group to which they must belong.
     pub group: Option<String>,
-    /// By role: through every include region, through no exclude region, through any target, with all
-    /// points in the union of the mask regions. Others play no part.
+    /// By role: through every include region, through no exclude region, through any target, with all points in the
+    /// union of the mask regions. Other roles have no effect.
     pub regions: Vec<Region>,
-    /// Include regions and targets must hold an end of the streamline.
+    /// Include regions and targets must contain an end of the streamline.
     pub by_ends: bool,
     pub values: Vec<Within>,
-    /// Limits of values that are no part of the tractogram.
+    /// Limits of values that are not part of the tractogram.
     pub given: Vec<Given>,
-    /// Limits of images' values along the streamline.
+    /// Limits of image values along the streamline.
     pub images: Vec<OnImage>,
     /// An end stopped for this reason.
     pub stop: Option<StopReason>,
-    /// Keeps just those that the rules above drop.
+    /// Keeps only those that the rules above reject.
     pub invert: bool,
-    /// Of those left this many at random, and what starts the random numbers.
+    /// Largest number kept, chosen at random, and the random seed.
     pub at_most: Option<(usize, u64)>,
 }
 
 impl SelectionRules {
-    /// Whether there is none of them.
+    /// Whether there are no rules.
     pub fn leaves_all(&self) -> bool {
         let limits = (self.values.len(), self.given.len(), self.images.len());
         self.group.is_none()
@@ -62,8 +60,8 @@ impl SelectionRules {
     }
 }
 
-/// Limits of a value per streamline, both allowed. `length` is measured (mm), whatever the tractogram
-/// says; of the values per point the mean counts.
+/// Limits of a value per streamline, inclusive. `length` is measured (mm), whatever the tractogram states; a value
+/// per point is averaged.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct Within {
     pub name: String,
@@ -71,7 +69,7 @@ pub struct Within {
     pub high: f32,
 }
 
-/// Limits of one value for each streamline, both allowed.
+/// Limits of one value per streamline, inclusive.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Given {
     pub values: Arc<[f32]>,
@@ -79,10 +77,10 @@ pub struct Given {
     pub high: f32,
 }
 
-/// Why a streamline is not kept.
+/// The reason why a streamline is rejected.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[repr(usize)]
-pub enum Reason {
+pub enum RejectReason {
     Group,
     Value,
     Stop,
@@ -90,13 +88,13 @@ pub enum Reason {
     MissedInclude,
     MissedTargets,
     LeftMask,
-    /// Passed every rule, where those are wanted that do not.
+    /// Passed every rule of an inverted selection.
     Inverted,
-    /// Too many are left.
+    /// Rejected at random to limit the number.
     Chance,
 }
 
-impl Reason {
+impl RejectReason {
     pub const ALL: [Self; 9] = [
         Self::Group,
         Self::Value,
@@ -109,8 +107,8 @@ impl Reason {
         Self::Chance,
     ];
 
-    /// After a number: `561 missed an include region`.
-    pub fn words(self) -> &'static str {
+    /// Follows a number: `561 miss an include region`.
+    pub fn clause(self) -> &'static str {
         match self {
             Self::Group => "are not in the group",
             Self::Value => "have values beyond the limits",
@@ -125,13 +123,13 @@ impl Reason {
     }
 }
 
-/// Which streamlines are kept.
+/// The selected streamlines.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Selection {
-    /// One for each streamline.
+    /// One mark per streamline.
     pub marks: Vec<bool>,
-    /// How many are not, by [`Reason`].
-    pub dropped: [u64; Reason::ALL.len()],
+    /// Number of rejected streamlines, by [`RejectReason`].
+    pub dropped: [u64; RejectReason::ALL.len()],
 }
 
 impl Selection {
@@ -140,10 +138,10 @@ impl Selection {
     }
 }
 
-/// Streamlines looked at between two looks at the control.
+/// Streamlines between two checks for cancellation.
 const CHUNK: usize = 4096;
 
-/// Applies the rules. Fails where a value is named that the tractogram does not have.
+/// Applies the rules. Fails if a named value does not exist in the tractogram.
 pub fn select(
     tractogram: &Tractogram,
     rules: &SelectionRules,
@@ -168,13 +166,14 @@ pub fn select(
     }
     if rules.stop.is_some() && !tractogram.is_empty() && !values::has_stops(tractogram) {
         return Err(Error::Input(format!(
-            "The streamlines do not say why they stopped, expected the values {} and {}; select without --stop, or track them with Arcuate",
+            "The streamlines have no stop reasons, expected the values {} and {}; select without --stop, or \
+             track them with Arcuate",
             NAMED_STOPS[0], NAMED_STOPS[1]
         )));
     }
     let members = rules.group.as_ref().map(|name| members(tractogram, name));
     let members = members.transpose()?;
-    memory::claim_for::<Option<Reason>>("The selection", tractogram.len(), 3)?;
+    memory::claim_for::<Option<RejectReason>>("The selection", tractogram.len(), 3)?;
     let met = Meeting::new(&rules.regions);
     if !rules.regions.is_empty() {
         backend.install(|| pieces(tractogram));
@@ -182,7 +181,7 @@ pub fn select(
     let images: Vec<_> = rules.images.iter().map(OnImage::passes).collect();
     control.begin("Selecting streamlines", tractogram.len() as u64);
     let chunks = tractogram.len().div_ceil(CHUNK);
-    let judged: Result<Vec<Vec<Option<Reason>>>, Cancelled> = backend.install(|| {
+    let judged: Result<Vec<Vec<Option<RejectReason>>>, Cancelled> = backend.install(|| {
         (0..chunks)
             .into_par_iter()
             .map(|chunk| {
@@ -190,7 +189,7 @@ pub fn select(
                 let lines = chunk * CHUNK..((chunk + 1) * CHUNK).min(tractogram.len());
                 let count = lines.len() as u64;
                 let one = |i: usize| match &members {
-                    Some(members) if !members[i] => Some(Reason::Group),
+                    Some(members) if !members[i] => Some(RejectReason::Group),
                     _ => judge(tractogram, rules, &images, i)
                         .or_else(|| met.judge(tractogram, i, rules.by_ends)),
                 };
@@ -204,7 +203,7 @@ pub fn select(
     if rules.invert {
         for verdict in &mut judged {
             *verdict = match verdict {
-                None => Some(Reason::Inverted),
+                None => Some(RejectReason::Inverted),
                 Some(_) => None,
             };
         }
@@ -212,7 +211,7 @@ pub fn select(
     if let Some((most, seed)) = rules.at_most {
         leave(&mut judged, most, seed);
     }
-    let mut dropped = [0; Reason::ALL.len()];
+    let mut dropped = [0; RejectReason::ALL.len()];
     for reason in judged.iter().flatten() {
         dropped[*reason as usize] += 1;
     }
@@ -222,7 +221,7 @@ pub fn select(
     })
 }
 
-/// Boxes around pieces, by all threads.
+/// Computes the bounding boxes of pieces on all threads.
 fn pieces(tractogram: &Tractogram) {
     tractogram.pieces_by(|| {
         BoundingChunks::by(&tractogram.offsets, CHUNK, |parts| {
@@ -232,7 +231,7 @@ fn pieces(tractogram: &Tractogram) {
     });
 }
 
-/// Which streamlines a group holds.
+/// Marks of the members of a group.
 fn members(tractogram: &Tractogram, name: &str) -> Result<Vec<bool>, Error> {
     let Some(group) = tractogram.groups.get(name) else {
         let known: Vec<&str> = tractogram.groups.keys().map(String::as_str).collect();
@@ -253,13 +252,13 @@ fn members(tractogram: &Tractogram, name: &str) -> Result<Vec<bool>, Error> {
     Ok(marks)
 }
 
-/// Which rule a streamline fails first, apart from regions.
+/// The reason of the first rule that a streamline fails, apart from regions.
 fn judge(
     tractogram: &Tractogram,
     rules: &SelectionRules,
     images: &[impl Fn(&[[f32; 3]]) -> bool],
     line: usize,
-) -> Option<Reason> {
+) -> Option<RejectReason> {
     // NaN is within no limits.
     let within = |w: &Within| {
         let value = value(tractogram, &w.name, line);
@@ -267,22 +266,22 @@ fn judge(
     };
     let given = |g: &Given| g.low <= g.values[line] && g.values[line] <= g.high;
     if !(rules.values.iter().all(within) && rules.given.iter().all(given)) {
-        return Some(Reason::Value);
+        return Some(RejectReason::Value);
     }
     if rules
         .stop
         .is_some_and(|stop| !values::stopped(tractogram, line, stop))
     {
-        return Some(Reason::Stop);
+        return Some(RejectReason::Stop);
     }
-    // Last, since every point is looked at.
+    // Tested last, because every point is examined.
     let points = tractogram.streamline(line);
     let passes = images.iter().all(|passes| passes(points));
-    (!passes).then_some(Reason::Value)
+    (!passes).then_some(RejectReason::Value)
 }
 
-/// Leaves `most` of those kept: each draws a number of its own, and the lowest stay.
-fn leave(judged: &mut [Option<Reason>], most: usize, seed: u64) {
+/// Keeps `most` of the remaining ones: each draws a random number, and the lowest are kept.
+fn leave(judged: &mut [Option<RejectReason>], most: usize, seed: u64) {
     let kept = (0..judged.len()).filter(|&i| judged[i].is_none());
     let mut drawn: Vec<(f64, usize)> = kept
         .map(|i| (Stream::new(seed, i as u64).uniform(), i))
@@ -292,6 +291,6 @@ fn leave(judged: &mut [Option<Reason>], most: usize, seed: u64) {
     }
     drawn.select_nth_unstable_by(most, |a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
     for (_, line) in &drawn[most..] {
-        judged[*line] = Some(Reason::Chance);
+        judged[*line] = Some(RejectReason::Chance);
     }
 }

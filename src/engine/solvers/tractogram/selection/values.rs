@@ -1,4 +1,4 @@
-//! Values of streamlines: lengths, those of the file, means along them.
+//! Values of streamlines: lengths, values in the file, means along them.
 
 use crate::compute::{Backend, Control};
 use crate::data::tractogram::LENGTH;
@@ -12,10 +12,10 @@ use serde::{Deserialize, Serialize};
 /// Why the two ends of a streamline stopped, as numbers of [`StopReason`].
 pub const NAMED_STOPS: [&str; 2] = ["stop_start", "stop_end"];
 
-/// Streamlines looked at between two looks at the control.
+/// Streamlines between two checks for cancellation.
 const CHUNK: usize = 4096;
 
-/// Of a streamline; `None` where nothing is called that.
+/// The named value of a streamline; `None` if there is no such value.
 pub(super) fn value(tractogram: &Tractogram, name: &str, line: usize) -> Option<f32> {
     if name == LENGTH {
         return Some(tractogram.length_mm(line));
@@ -31,7 +31,7 @@ fn points(tractogram: &Tractogram, line: usize) -> std::ops::Range<usize> {
     tractogram.offsets[line] as usize..tractogram.offsets[line + 1] as usize
 }
 
-/// NaN of nothing.
+/// The mean; NaN for an empty slice.
 fn mean(values: &[f32]) -> f32 {
     let sum: f64 = values.iter().map(|v| f64::from(*v)).sum();
     (sum / values.len() as f64) as f32
@@ -64,7 +64,7 @@ pub(super) fn stopped(tractogram: &Tractogram, line: usize, reason: StopReason) 
 }
 
 impl StopReason {
-    /// Those of some curves of which an end stopped for this reason.
+    /// The curves of which an end stopped for this reason.
     pub fn only(self, curves: &Tractogram) -> Tractogram {
         let is = |line| stopped(curves, line, self);
         let marks: Vec<bool> = (0..curves.len()).map(is).collect();
@@ -72,7 +72,7 @@ impl StopReason {
     }
 }
 
-/// Limits of an image's trilinear values along a streamline, both allowed.
+/// Limits of an image's trilinear values along a streamline, inclusive.
 #[derive(Clone, Debug)]
 pub struct OnImage {
     pub volume: Volume,
@@ -83,19 +83,19 @@ pub struct OnImage {
 }
 
 impl PartialEq for OnImage {
-    /// Images are one where their data are.
+    /// Images are equal if they share their data.
     fn eq(&self, other: &Self) -> bool {
         let all = |on: &Self| (on.volume.id(), on.frame, on.counting, on.low, on.high);
         all(self) == all(other)
     }
 }
 
-/// What of the values at the points of a streamline has to lie within the limits.
+/// The statistic over the points of a streamline that must lie within the limits.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub enum PointStatistic {
     #[default]
     Mean,
-    /// At least one of them.
+    /// At least one of the values.
     Any,
     All,
 }
@@ -103,7 +103,7 @@ pub enum PointStatistic {
 impl PointStatistic {
     pub const ALL: [Self; 3] = [Self::Mean, Self::Any, Self::All];
 
-    /// On the command line.
+    /// The key on the command line.
     pub fn key(self) -> &'static str {
         match self {
             Self::Mean => "mean",
@@ -114,7 +114,7 @@ impl PointStatistic {
 }
 
 impl OnImage {
-    /// Whether points pass; no point never does, and what is no number lies within no limits.
+    /// Whether points pass; an empty slice never does, and NaN lies within no limits.
     pub(super) fn passes(&self) -> impl Fn(&[[f32; 3]]) -> bool + Sync + '_ {
         let at = sample_frame(&self.volume, self.frame);
         let within = |v: f32| self.low <= v && v <= self.high;
@@ -126,7 +126,7 @@ impl OnImage {
     }
 }
 
-/// NaN of nothing.
+/// The mean; NaN without points.
 fn mean_of(points: &[[f32; 3]], at: impl Fn(&[f32; 3]) -> f32) -> f32 {
     let sum: f64 = points.iter().map(|p| f64::from(at(p))).sum();
     (sum / points.len() as f64) as f32
@@ -152,8 +152,7 @@ fn each(
     Ok(values?.concat())
 }
 
-/// One value for each streamline: `length` measured (mm), a value per streamline, or the mean of a value
-/// per point.
+/// One value per streamline: `length` measured (mm), a value per streamline, or the mean of a value per point.
 pub fn column(
     tractogram: &Tractogram,
     name: &str,
@@ -167,7 +166,7 @@ pub fn column(
     each(tractogram, backend, control, one)
 }
 
-/// The mean over each streamline's points of an image's trilinear values.
+/// The mean of an image's trilinear values over each streamline's points.
 pub fn means(
     tractogram: &Tractogram,
     volume: &Volume,

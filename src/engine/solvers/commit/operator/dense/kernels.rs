@@ -1,21 +1,21 @@
 //! Sums of rows, and products with them.
 //!
-//! Where a voxel's samples fill more registers than there are, they go in strips. A strip's width is known when
-//! this is compiled, else the sums would be in memory.
+//! Where a voxel's samples need more registers than there are, they are processed in strips. The width of a strip is
+//! a compile-time constant; otherwise the sums would be in memory.
 
 use super::table::LANES;
 use super::{Dense, Record};
 use crate::compute::Lanes;
 use crate::compute::simd::{Kernel, prefetch};
 
-/// So many runs before they are needed their rows are asked for.
+/// Rows are prefetched this many runs before they are needed.
 const AHEAD: usize = 6;
-/// Registers of a cache line.
+/// Registers per cache line.
 const LINE: usize = 2;
-/// Bytes of a table that stays in the second cache.
+/// Bytes of a table that fits the second-level cache.
 const NEAR: usize = 1 << 20;
 
-/// `$call` with a constant `$W` for a strip's width, of each strip.
+/// Expands `$call` for each strip with the strip's width as a constant `$W`.
 macro_rules! strips {
     ($table:expr, |$begin:ident, $W:ident| $call:expr) => {
         let (all, width) = ($table.width, $table.strip_width());
@@ -31,7 +31,7 @@ macro_rules! strips {
     };
 }
 
-/// `$call` with a constant `$A` for the columns of a streamline, 0 where they are many.
+/// Expands `$call` with the columns of a streamline as a constant `$A`, 0 where there are many.
 macro_rules! few {
     ($atoms:expr, |$A:ident| $call:expr) => {
         match $atoms {
@@ -60,9 +60,9 @@ macro_rules! few {
 }
 
 impl Dense {
-    /// Asks for the rows of a later run, of tables that are far away.
+    /// Prefetches the rows of a later run if the table exceeds the cache.
     #[inline(always)]
-    fn soon<const W: usize>(&self, rows: &[[Lanes<LANES>; W]], run: usize) {
+    fn prefetch_run<const W: usize>(&self, rows: &[[Lanes<LANES>; W]], run: usize) {
         if let Some(direction) = self.runs.get(run + AHEAD) {
             let first = usize::from(*direction) * self.shape.atoms * W;
             let rows = rows.as_flattened();
@@ -118,7 +118,7 @@ fn gather<const A: usize, const FMA: bool>(
     weights: &mut [f32],
 ) {
     let atoms = if A == 0 { dense.shape.atoms } else { A };
-    // One too many, as the first begins a run.
+    // One too many, because the first record begins a run.
     let mut next = 0;
     for record in records {
         next += usize::from(record.first);
@@ -144,7 +144,7 @@ impl Forward<'_> {
             let mut sums = [Lanes::ZERO; W];
             for run in dense.voxels[voxel]..dense.voxels[voxel + 1] {
                 if far {
-                    dense.soon(table, run);
+                    dense.prefetch_run(table, run);
                 }
                 let (own, rest) = weights.split_at(shape.atoms);
                 weights = rest;
@@ -159,7 +159,7 @@ impl Forward<'_> {
                 sums = add::<W, FMA>(sums, own, &table[first..]);
             }
             sums = add::<W, FMA>(sums, free, &table[water..]);
-            // By number: sums that are gone through as a list are in memory.
+            // By index: sums that an iterator walks through would be in memory.
             let y = &mut y[begin..begin + W];
             for s in 0..W {
                 y[s] = sums[s].0;
@@ -168,7 +168,7 @@ impl Forward<'_> {
     }
 }
 
-/// Adds rows times their weights. The sums come and go in registers.
+/// Adds rows times their weights; the sums stay in registers while rows are added.
 #[inline(always)]
 fn add<const W: usize, const FMA: bool>(
     mut sums: [Lanes<LANES, FMA>; W],
@@ -190,7 +190,7 @@ pub struct Back<'a> {
     pub y: &'a [f32],
     pub own: &'a mut [f32],
     pub sums: &'a mut [f32],
-    /// Room for more, with anything in it.
+    /// Scratch memory with arbitrary contents.
     pub scratch: &'a mut Vec<f32>,
 }
 
@@ -204,7 +204,7 @@ impl Kernel for Back<'_> {
         let runs = dense.voxels[voxels.end] - dense.voxels[voxels.start];
         let intra = runs * dense.shape.atoms;
         let count = (intra + self.own.len()).next_multiple_of(LANES);
-        // A register each, then a number each.
+        // First one register each, then one number each.
         if self.scratch.len() < count * (LANES + 1) {
             self.scratch.resize(count * (LANES + 1), 0.0);
         }
@@ -232,7 +232,7 @@ impl Kernel for Back<'_> {
     }
 }
 
-/// Products of a strip of y with all rows, lane by lane, added to those of the strips before it.
+/// Products of a strip of y with all rows, lane by lane, added to those of earlier strips.
 #[inline(always)]
 fn multiply<const W: usize, const FMA: bool>(
     dense: &Dense,
@@ -250,7 +250,7 @@ fn multiply<const W: usize, const FMA: bool>(
         let y: [Lanes<LANES, FMA>; W] = std::array::from_fn(|i| Lanes(y[begin + i]));
         for run in dense.voxels[voxel]..dense.voxels[voxel + 1] {
             if far {
-                dense.soon(table, run);
+                dense.prefetch_run(table, run);
             }
             let first = usize::from(dense.runs[run]) * shape.atoms;
             let to = &mut of_runs[next..next + shape.atoms];
@@ -269,7 +269,7 @@ fn multiply<const W: usize, const FMA: bool>(
     }
 }
 
-/// Products with rows, in place of what is there or added to it.
+/// Products with rows, stored or added to existing ones.
 #[inline(always)]
 fn dot<const W: usize, const FMA: bool>(
     y: &[Lanes<LANES, FMA>; W],
@@ -288,7 +288,7 @@ fn dot<const W: usize, const FMA: bool>(
     }
 }
 
-/// Gives each streamline its share of what the runs have come to.
+/// Adds to each streamline its share of the run sums.
 #[inline(always)]
 fn scatter<const A: usize, const FMA: bool>(
     dense: &Dense,

@@ -1,8 +1,8 @@
-//! A table of responses by direction: the oracle of the factorised operator, the quicker one where voxels
-//! hold few segments, and the one for tables from elsewhere.
+//! A table of responses by direction: the reference for the factorised operator, the faster one where voxels hold few
+//! segments, and the only one for imported tables.
 //!
-//! Segments of a voxel that have a direction in common share its row: they are summed first, then the rows, and
-//! backwards rows are multiplied first. What is summed stays in registers from row to row (`kernels`).
+//! Segments of a voxel that share a direction share its row: weights are summed before rows are added, and backward,
+//! each row is multiplied once. Sums stay in registers from row to row (`kernels`).
 
 mod kernels;
 mod table;
@@ -19,10 +19,10 @@ use rayon::prelude::*;
 use std::ops::Range;
 use table::LANES;
 
-/// Voxels of one piece of work, whose samples stay in the first caches.
+/// Voxels per work item; their samples stay in the first-level cache.
 const PIECE: usize = 16;
 
-/// A segment. It has its row in common with the one before it unless it is the first.
+/// A segment; it shares its row with the segment before it unless it begins a run.
 #[derive(Clone, Copy, Debug)]
 struct Record {
     fibre: u32,
@@ -39,7 +39,7 @@ pub struct Dense {
     records: Vec<Record>,
     /// Voxel i owns `runs[voxels[i]..voxels[i + 1]]`.
     voxels: Vec<usize>,
-    /// The directions of runs of records.
+    /// The direction of each run of records.
     runs: Vec<u16>,
     unit_mm: f32,
     peaks: Vec<u16>,
@@ -47,7 +47,7 @@ pub struct Dense {
     sums: Sums,
 }
 
-/// Numbers the codes that occur, from 0, in their order.
+/// Numbers the codes that occur from 0, in ascending order.
 fn numbered(codes: impl Iterator<Item = u16>) -> (Vec<u16>, Vec<u16>) {
     let mut number = vec![u16::MAX; 1 << 16];
     codes.for_each(|c| number[usize::from(c)] = 0);
@@ -82,7 +82,7 @@ impl Dense {
         let (rows, number) = numbered(used);
         let peaks = (0..dictionary.voxels.len()).flat_map(|v| dictionary.peaks_in(v));
         let (peak_rows, peak_number) = numbered(peaks.map(|c| coarse[usize::from(*c)]));
-        let table = Table::of(responses, samples, &rows, &peak_rows, side);
+        let table = Table::new(responses, samples, &rows, &peak_rows, side);
         let renumber = |code: u16| number[usize::from(coarse[usize::from(code)])];
         let renumber_peak = |code: u16| peak_number[usize::from(coarse[usize::from(code)])];
         Self::make(dictionary, table, renumber, renumber_peak)
@@ -137,7 +137,7 @@ impl Dense {
             },
             table,
             offsets: dictionary.offsets.clone(),
-            // In place of the segments.
+            // Collected in place of the segments.
             records: segments.into_iter().map(record).collect(),
             voxels,
             runs,

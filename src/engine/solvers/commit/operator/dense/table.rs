@@ -1,4 +1,4 @@
-//! Responses by direction, a row each.
+//! Responses by direction, one row each.
 
 use super::{Responses, Samples};
 use crate::compute::Lanes;
@@ -7,17 +7,17 @@ use crate::solvers::commit::harmonics::{DEGREES, even_powers};
 use glam::DVec3;
 use rayon::prelude::*;
 
-/// Numbers of a register.
+/// Numbers per register.
 pub const LANES: usize = 8;
 
-/// Registers of a strip at most: sixteen less those for the rest.
+/// Largest number of registers per strip: sixteen minus those for other values.
 pub const WIDEST: usize = 12;
 
-/// `width` registers a row: first `directions · atoms` rows of streamlines, then `peaks · extra` of peaks, then
-/// those of free water. 0 in what is padding.
+/// `width` registers per row: first `directions · atoms` rows of streamlines, then `peaks · extra` rows of peaks,
+/// then those of free water. Padding is 0.
 #[derive(Debug)]
 pub struct Table {
-    /// Strip by strip, all rows' registers of each.
+    /// Strip by strip, with the registers of all rows in each strip.
     values: Vec<Lanes<LANES>>,
     pub width: usize,
     pub directions: usize,
@@ -27,11 +27,11 @@ pub struct Table {
     pub free: usize,
 }
 
-/// What fills some of the rows: directions, columns of each, and their values at b = 0.
+/// The content of some rows: directions, columns of each, and their values at b = 0.
 type Kind<'a> = (Vec<Option<DVec3>>, &'a [Vec<[f64; DEGREES]>], &'a [f64]);
 
 impl Table {
-    /// Rows of any length, which is filled up.
+    /// Rows of any length, padded.
     pub fn padded(rows: &[f32], samples: usize, counts: [usize; 5]) -> Self {
         let width = samples.div_ceil(LANES);
         let mut values = vec![Lanes::ZERO; rows.len() / samples * width];
@@ -44,7 +44,7 @@ impl Table {
         Self::with(values, width, counts)
     }
 
-    /// From row by row.
+    /// From row-major values.
     fn with(values: Vec<Lanes<LANES>>, width: usize, counts: [usize; 5]) -> Self {
         let [directions, atoms, peaks, extra, free] = counts;
         let mut made = Self {
@@ -67,14 +67,14 @@ impl Table {
         made
     }
 
-    /// Registers of a strip, but for the last one's.
+    /// Registers per strip, except in the last strip.
     pub fn strip_width(&self) -> usize {
         let strips = self.width.div_ceil(WIDEST).max(1);
         self.width.div_ceil(strips).max(1)
     }
 
-    /// At the middles of these of `side` cells.
-    pub fn of(
+    /// Rows at the centres of these among `side` × `side` cells.
+    pub fn new(
         responses: &Responses,
         samples: &Samples,
         directions: &[u16],
@@ -116,7 +116,7 @@ impl Table {
         Self::with(values, width, counts)
     }
 
-    /// The strip that begins at a register of the rows, `W` wide.
+    /// The strip that begins at a register of the rows and is `W` registers wide.
     #[inline(always)]
     pub fn strip<const W: usize>(&self, begin: usize) -> &[[Lanes<LANES>; W]] {
         let count = self.count();
@@ -151,7 +151,7 @@ impl Table {
         size_of_val(self.values.as_slice())
     }
 
-    /// The mean square of each column over the directions.
+    /// The mean square of each column over all directions.
     pub fn mean_squares(&self) -> [Vec<f64>; 3] {
         let mean = |first: usize, directions: usize, atoms: usize| -> Vec<f64> {
             let of = |atom: usize| {
@@ -168,7 +168,7 @@ impl Table {
         ]
     }
 
-    /// Products of the streamlines' columns, summed over the directions.
+    /// Products of the streamlines' columns, summed over all directions.
     pub fn products(&self) -> Vec<Vec<f64>> {
         let mut gram = vec![vec![0.0; self.atoms]; self.atoms];
         for direction in 0..self.directions {
@@ -184,7 +184,7 @@ impl Table {
         gram
     }
 
-    /// With columns of the streamlines that are sums of these, each with its factors.
+    /// A table whose streamline columns are linear combinations of these, with the given factors.
     pub fn combined(&self, factors: &[Vec<f64>]) -> Self {
         let streamlines = self.directions * factors.len();
         let rest = self.count() - self.first_extra();
@@ -219,7 +219,7 @@ fn pack(to: &mut [Lanes<LANES>], values: impl Iterator<Item = f32>) {
     places.zip(values).for_each(|(to, value)| *to = value);
 }
 
-/// A row of an atom by its powers in each shell, of all directions alike where no axis is given.
+/// A row of an atom by its powers in each shell; equal in all directions if no axis is given.
 fn made(
     powers: &[[f64; DEGREES]],
     flat: f64,

@@ -6,7 +6,7 @@ use crate::compute::simd::Kernel;
 use crate::solvers::commit::directions::SIDE;
 use crate::solvers::commit::harmonics::{COUNT, DEGREES, pairs};
 
-/// Unit vectors of eight codes, as [`crate::solvers::commit::directions::middle`].
+/// Unit vectors of eight codes, as in [`crate::solvers::commit::directions::middle`].
 #[inline(always)]
 fn axes<const FMA: bool>(codes: &[u16; LANES]) -> [V<FMA>; 3] {
     const STEP: f32 = 2.0 / SIDE as f32;
@@ -25,18 +25,18 @@ fn axes<const FMA: bool>(codes: &[u16; LANES]) -> [V<FMA>; 3] {
     out.map(Lanes)
 }
 
-/// `S` steps at once, which share what is read and written for each harmonic.
+/// `S` steps at once, which share the reads and writes of each harmonic.
 type Many<const S: usize, const FMA: bool> = [V<FMA>; S];
 
-/// What is done with each pair of m and l: `number` is that of its (first) function.
+/// Called for each pair of m and l: `number` is the index of its (first) function.
 trait Visit<const S: usize, const FMA: bool> {
-    /// Of m = 0: Y = q.
+    /// For m = 0: Y = q.
     fn along(&mut self, half: usize, number: usize, q: Many<S, FMA>);
-    /// Of the others: Y = q re, and q im as the next number.
+    /// For m > 0: Y = q re, and q im as the next function.
     fn around(&mut self, half: usize, number: usize, q: Many<S, FMA>, turn: &[Many<S, FMA>; 2]);
 }
 
-/// Goes through all pairs of m and l at eight unit vectors of each step.
+/// Visits all pairs of m and l at eight unit vectors of each step.
 #[inline(always)]
 fn harmonics<const S: usize, const FMA: bool>(
     axes: [[V<FMA>; 3]; S],
@@ -85,10 +85,10 @@ fn harmonics<const S: usize, const FMA: bool>(
     }
 }
 
-/// What streamlines or peaks of one step give, and where it is kept.
+/// Weights of the streamlines or peaks of one step, and where results are added.
 trait Source {
     fn directions(&self) -> &[u16; LANES];
-    /// Of each atom, with the length.
+    /// The weight of an atom, times the length.
     fn weight(&self, atom: usize) -> [f32; LANES];
 }
 
@@ -118,7 +118,7 @@ impl Source for FromStep<'_> {
 
 struct FromPeak<'a> {
     step: &'a PeakStep,
-    /// Eight a column.
+    /// Eight per column.
     own: &'a [f32],
 }
 
@@ -138,9 +138,9 @@ impl Source for FromPeak<'_> {
     }
 }
 
-/// What is done shell by shell, as many at once as registers hold.
+/// Work done shell by shell, for as many shells at once as registers hold.
 trait ByShells {
-    /// `K` shells, with the first of them also what there is at b = 0.
+    /// `K` shells; the first call also handles b = 0.
     fn shells<const K: usize, const FMA: bool>(&mut self, first: usize);
 
     #[inline(always)]
@@ -178,7 +178,7 @@ impl Kernel for Forward<'_> {
 }
 
 impl ByShells for Forward<'_> {
-    /// The samples of `K` shells, with the first of them also those at b = 0.
+    /// The samples of `K` shells; the first call also writes those at b = 0.
     #[inline(always)]
     fn shells<const K: usize, const FMA: bool>(&mut self, first: usize) {
         let op = self.operator;
@@ -207,7 +207,7 @@ impl ByShells for Forward<'_> {
         let free = &self.own[op.shape.peaks * extra * LANES..];
         for (atom, x) in op.free.iter().zip(free.as_chunks::<LANES>().0) {
             let x = Lanes::<LANES, FMA>(*x);
-            // Y_00 of both ends.
+            // Y_00 of both directions.
             let y00 = V::<FMA>::splat(Y00);
             for k in 0..K {
                 let r = V::splat(atom.r[first + k][0]);
@@ -260,7 +260,7 @@ fn add<const S: usize, const K: usize, const FMA: bool>(
             }
         }
     }
-    // Most weights end at 0, of either sign.
+    // Most weights end at 0, with either sign.
     if any << 1 == 0 {
         return;
     }
@@ -377,7 +377,7 @@ impl ByShells for Back<'_> {
     }
 }
 
-/// Σ_m Y_lm(o) c_lm of each step, shell and degree.
+/// Σ_m Y_lm(o) c_lm for each step, shell and degree.
 #[inline(always)]
 fn shares<const S: usize, const K: usize, const FMA: bool>(
     directions: [&[u16; LANES]; S],
@@ -422,7 +422,7 @@ impl<const S: usize, const K: usize, const FMA: bool> Visit<S, FMA> for Share<'_
     }
 }
 
-/// What the streamlines of a step get.
+/// Adds to the streamlines of a step.
 #[inline(always)]
 fn give<const K: usize, const FMA: bool>(
     op: &Factorised,

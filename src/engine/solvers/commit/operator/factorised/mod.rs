@@ -1,9 +1,9 @@
 //! The operator in spherical harmonics.
 //!
-//! A lane is a voxel: eight voxels of about as many segments make a group, sorted so that few lanes wait.
-//! A step is one segment of each. Forward, its 91 harmonics, times what its streamline gives to each shell
-//! and degree, are added to 91 sums a shell; then those go to the samples through Y_lm(g). Backward the
-//! same in reverse. Nothing is added across lanes, and no harmonic is ever stored.
+//! A lane is a voxel: eight voxels with nearly equal numbers of segments form a group, so that few lanes idle. A step
+//! is one segment of each voxel. Forward, its 91 harmonics, times the weights of its streamline for each shell and
+//! degree, are added to 91 sums per shell; these are multiplied by Y_lm(g) to give samples. Backward, the order is
+//! reversed. Nothing is added across lanes, and no harmonic is ever stored.
 
 mod kernels;
 mod to_samples;
@@ -17,14 +17,14 @@ use kernels::{Back, Forward};
 use rayon::prelude::*;
 use to_samples::ToSamples;
 
-/// Voxels of a group.
+/// Voxels per group.
 pub const LANES: usize = 8;
-/// Shells that are worked on at once.
+/// Shells processed at once.
 const SHELLS: usize = 4;
-/// Of a lane without a voxel.
+/// Marks lanes without a voxel.
 const NOBODY: u32 = u32::MAX;
 
-/// One segment of each voxel of a group, one cache line.
+/// One segment of each voxel of a group; fills one cache line.
 #[repr(C, align(64))]
 #[derive(Clone, Copy, Debug, Default)]
 struct Step {
@@ -33,15 +33,15 @@ struct Step {
     length: [u16; LANES],
 }
 
-/// One peak of each.
+/// One peak of each voxel of a group.
 #[derive(Clone, Copy, Debug, Default)]
 struct PeakStep {
     direction: [u16; LANES],
-    /// 1 where there is one.
+    /// 1 where the voxel has this peak, else 0.
     there: [f32; LANES],
 }
 
-/// r_l of one atom, of some shells.
+/// r_l of one atom for some shells.
 #[derive(Clone, Debug)]
 struct Atom {
     r: Vec<[f32; DEGREES]>,
@@ -51,12 +51,12 @@ struct Atom {
 #[derive(Debug)]
 pub struct Factorised {
     pub shape: Shape,
-    /// Where a voxel of the dictionary is, and the reverse.
+    /// Position of each voxel of the dictionary, and the reverse.
     place: Vec<u32>,
     /// Group g owns `steps[offsets[g]..offsets[g + 1]]`.
     offsets: Vec<u64>,
     steps: Vec<Step>,
-    /// `shape.peaks` a group.
+    /// `shape.peaks` per group.
     peaks: Vec<PeakStep>,
     unit_mm: f32,
     intra: Vec<Atom>,
@@ -80,7 +80,7 @@ impl Factorised {
         let voxels = dictionary.voxels.len();
         let count = |v: usize| dictionary.in_voxel(v).len();
         let mut order: Vec<u32> = (0..voxels as u32).collect();
-        // By the number of segments, to within an eighth; equal ones stay neighbours in space.
+        // Sorted by the number of segments, to within an eighth; equal ones stay neighbours in space.
         let class = |v: u32| {
             let n = count(v as usize) as u64;
             let high = 64 - n.leading_zeros();
@@ -141,7 +141,7 @@ impl Factorised {
         (place / LANES * self.shape.samples + sample) * LANES + place % LANES
     }
 
-    /// Among those of the voxels.
+    /// Index among the columns of the voxels.
     pub fn own_column(&self, voxel: usize, column: usize) -> usize {
         let place = self.place[voxel] as usize;
         (place / LANES * self.shape.own() + column) * LANES + place % LANES
@@ -202,7 +202,7 @@ impl Factorised {
     }
 }
 
-/// The longest voxel says how many.
+/// The steps of a group, as many as its voxel with the most segments needs.
 fn steps(dictionary: &Dictionary, group: &[u32]) -> Vec<Step> {
     let voxels = group.iter().filter(|v| **v != NOBODY);
     let of = |v: &u32| dictionary.in_voxel(*v as usize);
@@ -218,5 +218,5 @@ fn steps(dictionary: &Dictionary, group: &[u32]) -> Vec<Step> {
     steps
 }
 
-/// Eight lanes, in registers where `FMA` names them.
+/// Eight lanes, in registers if `FMA` is set.
 type V<const FMA: bool> = Lanes<LANES, FMA>;

@@ -4,16 +4,16 @@ use super::{LANES, V};
 use crate::solvers::commit::harmonics::{self, COUNT};
 use crate::solvers::commit::samples::Shell;
 
-/// Samples that go together, one register each.
+/// Samples processed together, one register each.
 const SAMPLES: usize = 6;
-/// Harmonics that go together; a divisor of their number.
+/// Harmonics processed together; a divisor of their number.
 const TERMS: usize = 7;
 const BLOCKS: usize = COUNT / TERMS;
 
 #[derive(Debug)]
 pub struct ToSamples {
     pub count: usize,
-    /// By blocks of samples, then by harmonic; 0 in what fills up the last block.
+    /// By blocks of samples, then by harmonic; the last block is padded with 0.
     forward: Vec<[[f32; SAMPLES]; COUNT]>,
     /// By blocks of harmonics, then by sample.
     back: Vec<Vec<[f32; TERMS]>>,

@@ -1,31 +1,31 @@
-//! How a surface has grown, by windows of steps.
+//! Growth of a surface, by windows of steps.
 
 use crate::data::statistics::upper_median;
 
-/// Steps whose growth is taken together.
+/// Steps per window.
 const WINDOW: usize = 10;
 /// The surface rests once the voxels inside grow by less than this share …
 const REST: f64 = 1e-3;
 /// … within this many windows.
 pub const REST_WINDOWS: usize = 10;
-/// A surface at rest breathes: some of the voxels at it change sides, this share of those that a ball of its volume
-/// has at its surface, …
-const BREATH: f64 = 0.05;
-/// … and up to this many, where that is no more than `REST` allows.
+/// A surface at rest fluctuates: some voxels near it change sides, this share of the surface voxels of a ball of its
+/// volume, …
+const FLUCTUATION: f64 = 0.05;
+/// … but at most this many, unless `REST` allows more.
 const FEW: f64 = 5.0;
-/// Windows of which the median is the recent growth.
+/// Number of windows whose median is the recent growth.
 const RECENT: usize = 20;
 /// A leak grows this many times as fast …
 const TIMES: f64 = 5.0;
-/// … in this many windows in succession …
+/// … in this many successive windows …
 const SUSTAINED: usize = 3;
-/// … and by this share of the volume within them: less is a surface that settles.
+/// … and by this share of the volume within them: less belongs to a surface that settles.
 pub const NOTICED: f64 = 0.01;
-/// Up to this multiple it is taken to be where it was.
+/// Up to this multiple the volume counts as unchanged.
 pub const CALM: f64 = 1.1;
-/// The pace is the growth of the volume's cube root within this many windows: a ball that grows freely keeps it.
+/// The pace is the growth of the volume's cube root within this many windows: constant for a freely growing ball.
 const PACE: usize = 5;
-/// Growth sets in where the pace rises beyond this share of that of the leak.
+/// Growth sets in where the pace rises beyond this share of the leak's pace.
 const SLOWER: f64 = 0.7;
 /// Slower paces count as this one.
 const STILL: f64 = 0.1;
@@ -60,7 +60,7 @@ impl Course {
         }
     }
 
-    /// Whether a window ends here.
+    /// Returns whether a window ends here.
     pub fn record(&mut self, step: u64, inside: u64) -> bool {
         let ends = (step - self.first).is_multiple_of(WINDOW as u64);
         if ends {
@@ -69,20 +69,20 @@ impl Course {
         ends
     }
 
-    /// The voxels inside at the last end of a window up to this step.
+    /// The voxels inside at the last window end up to this step.
     pub fn at(&self, step: u64) -> u64 {
         let window = step.saturating_sub(self.first) as usize / WINDOW;
         self.inside[window.min(self.inside.len() - 1)]
     }
 
-    /// The change of `of` the voxels inside within this many windows up to now.
+    /// The change of `of` the voxels inside within the last `windows` windows.
     pub fn change(&self, windows: usize, of: fn(f64) -> f64) -> Option<f64> {
         let last = self.inside.len() - 1;
         let before = self.inside[last.checked_sub(windows)?];
         Some(of(self.inside[last] as f64) - of(before as f64))
     }
 
-    /// Voxels inside before, and how the cube root has grown since.
+    /// Voxels inside `PACE` windows ago, and the growth of the cube root since.
     pub fn pace(&self) -> Option<(u64, f64)> {
         let before = self.inside[(self.inside.len() - 1).checked_sub(PACE)?];
         let grown = self.change(PACE, f64::cbrt)?;
@@ -90,12 +90,12 @@ impl Course {
     }
 
     /// The start of the last stretch of `PACE` windows that was clearly slower than this pace: growth set in within
-    /// or after it. A surface that follows a structure for long multiplies many times before it leaks.
+    /// it or after it. A surface that follows a structure for long multiplies many times before it leaks.
     pub fn last_slow(&self, pace: f64) -> Option<Mark> {
         self.last_within(SLOWER * pace)
     }
 
-    /// How the cube root grew within `PACE` windows from this one on.
+    /// Growth of the cube root within `PACE` windows from this one on.
     fn pace_from(&self, window: usize) -> f64 {
         let root = |k: usize| (self.inside[k] as f64).cbrt();
         root(window + PACE) - root(window)
@@ -119,7 +119,7 @@ impl Course {
         begins.map(|k| self.pace_from(k)).fold(0.0, f64::max)
     }
 
-    /// The last end of a window, from a mark on, at which the volume was about that of the mark.
+    /// The last window end, from a mark on, at which the volume was about that of the mark.
     pub fn last_about(&self, mark: Mark) -> u64 {
         let most = CALM * mark.inside as f64;
         let last = self.inside.iter().rposition(|n| (*n as f64) < most);
@@ -128,17 +128,17 @@ impl Course {
     }
 }
 
-/// Growth under the same speeds.
+/// Growth with unchanged speeds.
 #[derive(Clone, Debug)]
 pub struct Rest {
     /// Step of the last change of speeds.
     first: u64,
-    /// At the ends of the windows.
+    /// Voxels inside at the ends of the windows.
     inside: Vec<u64>,
     steps: usize,
-    /// The window from which on the surface rests.
+    /// The window since which the surface has rested.
     pub from: Option<usize>,
-    /// Windows in succession that grow too fast.
+    /// Number of successive windows that grow too fast.
     over: usize,
 }
 
@@ -157,7 +157,7 @@ impl Rest {
         self.inside.len() - 1
     }
 
-    /// Whether a window ends here.
+    /// Returns whether a window ends here.
     pub fn record(&mut self, inside: u64) -> bool {
         self.steps += 1;
         let ends = self.steps.is_multiple_of(WINDOW);
@@ -167,29 +167,29 @@ impl Rest {
         ends
     }
 
-    /// Whether the volume has stayed what it was `REST_WINDOWS` before.
+    /// Whether the volume equals that of `REST_WINDOWS` ago.
     pub fn is_still(&self) -> bool {
         let Some(before) = self.last().checked_sub(REST_WINDOWS) else {
             return false;
         };
         let [before, now] = [self.inside[before], self.inside[self.last()]];
-        now.abs_diff(before) as f64 <= Self::breath(before)
+        now.abs_diff(before) as f64 <= Self::max_fluctuation(before)
     }
 
-    /// How many voxels of a surface of this volume may change sides though it stands: of 20 inside 1, of 50 inside 3, of
-    /// 100 inside 5.
+    /// How many voxels may change sides at a resting surface of this volume: of 20 inside 1, of 50 inside 3, of 100
+    /// inside 5.
     fn few(inside: u64) -> f64 {
         let ball = (36.0 * std::f64::consts::PI).cbrt() * (inside as f64).powf(2.0 / 3.0);
-        (BREATH * ball).min(FEW)
+        (FLUCTUATION * ball).min(FEW)
     }
 
-    /// By how much a surface of this volume may change within `REST_WINDOWS` though it stands.
-    fn breath(inside: u64) -> f64 {
+    /// How much a resting surface of this volume may change within `REST_WINDOWS`.
+    fn max_fluctuation(inside: u64) -> f64 {
         (REST * inside as f64).max(Self::few(inside))
     }
 
-    /// Whether it has stopped growing. A seed that shrinks before it grows has not. Net growth has no floor in voxels:
-    /// breath leaves none in about half of all windows, and a small surface that creeps is not at rest.
+    /// Whether it has stopped growing. A seed that shrinks before it grows has not. Net growth has no lower limit in
+    /// voxels: fluctuations leave none in about half of all windows, and a small surface that creeps is not at rest.
     fn rests(&self) -> bool {
         let Some(first) = self.last().checked_sub(REST_WINDOWS) else {
             return false;
@@ -203,7 +203,7 @@ impl Rest {
         !wanders && (now as f64 - before as f64) < REST * before as f64
     }
 
-    /// The step before growth set in again; asked at the end of a window.
+    /// The step before growth set in again; called at the end of a window.
     pub fn leaks(&mut self) -> Option<u64> {
         let last = self.last();
         let growth = |k: usize| self.inside[k] as f64 - self.inside[k - 1] as f64;
@@ -213,15 +213,15 @@ impl Rest {
             }
             return None;
         };
-        // The windows being judged are no part of the usual growth.
+        // The windows being judged do not belong to the typical growth.
         let usual_until = last - self.over;
         let from = usual_until
             .saturating_sub(RECENT)
             .max(rested.saturating_sub(REST_WINDOWS) + 1);
         let mut recent: Vec<f64> = (from..usual_until).map(growth).collect();
         let median = upper_median(&mut recent).unwrap_or(0.0);
-        // Growth at which the surface rests is rest, however small its median. A few voxels are no leak, however small
-        // the surface.
+        // Growth at which the surface rests is rest, however small its median. A few voxels are no leak, however
+        // small the surface.
         let rest = (REST * self.inside[last - 1] as f64).max(FEW) / REST_WINDOWS as f64;
         if growth(last) > TIMES * median.max(rest) {
             self.over += 1;

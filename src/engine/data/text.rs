@@ -1,9 +1,9 @@
-//! Numbers with their nouns, for every sentence of the program.
+//! Numbers with their nouns, for all sentences of the program.
 
 /// Narrow no-break space: between thousands, and before units.
 pub const THIN: char = '\u{202F}';
 
-/// The noun for this many: `streamline` for 1, else `streamlines`.
+/// The noun for this number: `streamline` for 1, otherwise `streamlines`.
 pub fn plural(n: usize, one: &str) -> String {
     match n {
         1 => one.to_owned(),
@@ -21,7 +21,7 @@ pub fn count(n: u64) -> String {
     grouped(&n.to_string())
 }
 
-/// `16\u{202F}777\u{202F}216`; from a billion on in words: `3.9 billion`.
+/// `16\u{202F}777\u{202F}216`; from a billion on with a word: `3.9 billion`.
 pub fn large_count(n: f64) -> String {
     const LARGE: [(f64, &str); 3] = [
         (1e15, "million billion"),
@@ -57,7 +57,7 @@ pub fn grouped(digits: &str) -> String {
     text
 }
 
-/// The verb or pronoun for this many: `agreed(n, "it was", "they were")`.
+/// The verb or pronoun for this number: `agreed(n, "it was", "they were")`.
 pub fn agreed<'a>(n: usize, one: &'a str, more: &'a str) -> &'a str {
     match n {
         1 => one,

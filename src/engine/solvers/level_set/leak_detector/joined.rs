@@ -1,10 +1,11 @@
-//! Whether the voxels that joined a surface belong to the structure that it held before.
+//! Whether the voxels that joined a surface belong to the structure inside it.
 //!
-//! A structure that continues beyond a narrow place differs from a leak in two ways. It holds the same values: a leak
-//! runs along voxels that are partly another tissue, or through that tissue itself. And it is wider than the place that
+//! A structure that continues beyond a narrow part differs from a leak in two ways. It has the same values: a leak
+//! follows voxels that are partly another tissue, or enters that tissue. And it is wider than the narrow part that
 //! held the surface up, so volume grows by more than area: a leak spreads in thin sheets, such as sulci.
 //!
-//! Measured at the first suspicion of each run, by the real window's and command's probe of 2 mm and sphere of 3 mm:
+//! Measured at the first suspicion of each run, with the probe of 2 mm and the sphere of 3 mm of window and command
+//! line:
 //!
 //! | head | range | volume then, ml | alike | thicker | it is |
 //! | --- | --- | --- | --- | --- | --- |
@@ -30,26 +31,28 @@ use super::super::surface::surface;
 use crate::data::Mask;
 use crate::data::statistics::quantile;
 
-/// A value is alike where it is nearer to the middle than this share of the way to the range's end on its side.
+/// A value is alike if it is closer to the middle than this share of the distance to the end of the range on its
+/// side.
 const NEAR: f64 = 1.0 / 3.0;
-/// It is also as at the start where it is not beyond this share of the least or of the largest values there.
+/// It also resembles the start unless it lies beyond this share of the smallest or largest values at the start.
 const TAIL: f64 = 0.1;
 /// Voxels that joined belong where the share of alike ones is at least this multiple of that before, …
 const ALIKE: f64 = 0.9;
 /// … and at least this multiple of the volume by area.
 const THICKER: f64 = 1.0;
 
-/// The voxels that joined a surface, against those inside before.
+/// The voxels that joined a surface, compared with those inside before.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Joined {
-    /// Share of voxels with values of the middle of what was inside before, or of the start; 1: as large as before.
+    /// Share of voxels with values near the middle of those inside before, or as at the start, relative to that share
+    /// before.
     pub alike: f64,
-    /// Volume by area; 1: as much as before.
+    /// Volume per area, relative to that before.
     pub thicker: f64,
 }
 
 impl Joined {
-    /// `start`: the surface that the user began with; `range`: the values of the structure. Needs the backend's threads
+    /// `start`: the user's initial surface; `range`: the values of the structure. Needs the backend's threads
     /// installed.
     pub fn new(
         start: &Field,
@@ -65,7 +68,7 @@ impl Joined {
         };
         let own = of(&|i| old.inside[i] != 0);
         let joined = of(&|i| old.inside[i] == 0 && new.inside[i] != 0);
-        // At the border voxels are partly another tissue.
+        // Border voxels are partly another tissue.
         let mut deep = of(&|i| old.inside[i] != 0 && is_deep(&old, i));
         if deep.is_empty() {
             deep.clone_from(&own);
@@ -79,13 +82,13 @@ impl Joined {
             near as f64 / values.len().max(1) as f64
         };
         let alike = |near: [f64; 2]| share(&joined, near) / share(&own, near);
-        // In a wide range another tissue is near the middle too, but not near the values at the start.
+        // In a wide range, another tissue is near the middle, too, but not near the values at the start.
         let in_range = alike(range.map(|end| middle + NEAR * (end - middle)));
         let as_begun = alike([least?, most?]);
         let area = area_mm2(&surface(before));
         let wider = area_mm2(&surface(now)) - area;
         let thickness = own.len() as f64 / area;
-        // Growth that leaves no more area fills holes.
+        // Growth that does not increase the area fills holes.
         let thicker = if wider > 0.0 {
             joined.len() as f64 / wider / thickness
         } else {

@@ -1,26 +1,27 @@
-//! The leak alarm: a surface that runs out of what is looked for. Counted in steps, never in seconds.
+//! The leak detector: notices a surface that runs out of the structure. It counts steps, never seconds.
 //!
-//! It is armed from the first step, and a change of speeds leaves it armed. Growth from a seed to a structure is
-//! no leak, however fast: nothing tells the two apart. A leak is
+//! It is armed from the first step, and a change of speeds leaves it armed. Growth from a seed to a structure is no
+//! leak, however fast: nothing distinguishes the two. A leak is
 //!
-//! 1. *contact*: the surface holds more background, or more voxels at the image's border, than it did at the start
-//!    or after the last sphere;
-//! 2. *growth after rest*: growth sets in again, several times as fast as the recent one, after the surface had
-//!    come to rest under the same speeds;
+//! 1. *contact*: the surface contains more background, or more voxels at the image's border, than at the start or
+//!    after the last sphere;
+//! 2. *growth after rest*: growth sets in again, several times as fast as the recent growth, after the surface had
+//!    come to rest with the same speeds;
 //! 3. *multiplication*: the volume multiplies after the surface had slowed down around something larger than its
 //!    seed, by itself or after the speeds were changed: from a pace at which it hardly grew, or to several times its
 //!    slowest pace. An added sphere is a new seed.
 //!
-//! Growth that sets in again by itself, much faster than the surface was at its slowest and for long, is suspected once
-//! the volume is half as large again. The voxels that joined are few then, so that only their values decide; where they
-//! are alike nothing else changes.
+//! Growth that sets in again by itself, much faster than the surface was at its slowest and sustained, is suspected
+//! once the volume has grown by half. Few voxels have joined by then, so only their values decide; if they are alike,
+//! nothing else changes.
 //!
-//! A surface that multiplies by itself may also have passed a narrow place of the structure, such as the atrium of a
+//! A surface that multiplies by itself may also have passed a narrow part of the structure, such as the atrium of a
 //! ventricle behind its choroid plexus; volumes alone do not distinguish that from a leak. Such growth is a suspicion
-//! until the voxels that joined decide ([`Joined`]). Where the run goes on, its volume is that of a new seed.
+//! until the voxels that joined decide ([`Joined`]). If the run continues, its volume counts as that of a new seed.
 //!
-//! Each leak names the step to go back to: the change of speeds that let the surface leak, else the step at which
-//! growth set in. Changes that follow one another before the surface rests are one change, made at the first of them.
+//! Each leak names the step to rewind to: the change of speeds that let the surface leak, otherwise the step at which
+//! growth set in. Changes that follow one another before the surface rests count as one change, made at the first of
+//! them.
 
 mod growth;
 mod joined;
@@ -32,36 +33,39 @@ use super::run_history::{Event, ScriptEvent};
 use growth::{CALM, Course, Mark, NOTICED, REST_WINDOWS, Rest};
 use serde::{Deserialize, Serialize};
 
-/// The surface has slowed down where it changes by less than this share in `REST_WINDOWS`, …
+/// The surface has slowed down if it changes by less than this share in `REST_WINDOWS`, …
 const SLOW: f64 = 0.02;
 /// … has grown to this many times its seed, …
 const SEEDS: u64 = 3;
-/// … and leaks at this many times the volume it had then: the second structure of a pair adds less.
+/// … and leaks at this many times the volume it had then: adding the second structure of a pair multiplies it by
+/// less.
 const MULTIPLE: f64 = 2.5;
-/// It also leaks where it is this many times as fast as at its slowest since it left its seed, and multiplies the volume
+/// It also leaks if it is this many times as fast as at its slowest since it left its seed, and multiplies the volume
 /// that it had then.
 const FASTER: f64 = 2.5;
 /// Growth that sets in again without a change is suspected earlier: once the surface is this many times as fast as at
-/// its slowest in so many windows in succession, and holds this many times the volume that it had then.
+/// its slowest in this many successive windows, and has this many times the volume it had then.
 const MUCH_FASTER: f64 = 5.0;
 const IN_SUCCESSION: usize = 3;
 const HALF_AGAIN: f64 = 1.5;
-/// A cut leaves more than one part in so many of the volume, or the surface that is left is another one.
+/// A cut must leave more than one part in this many of the volume; otherwise the remaining surface counts as a new
+/// one.
 const CUT: f64 = 2.0;
-/// Where the surface was not at rest, changes no more than this many steps apart are one change.
+/// If the surface was not at rest, changes at most this many steps apart count as one change.
 const GESTURE: u64 = 100;
-/// A change of a surface at rest is to blame for growth that sets in within this many steps, even where the surface
-/// came to rest once more, at another volume.
+/// A change of a surface at rest is the cause of growth that sets in within this many steps, even if the surface came
+/// to rest once more at another volume.
 const BLAMED: u64 = 500;
-/// Voxels inside that may be background, or lie at the border, and their share of all inside.
+/// Tolerated voxels in the background or at the border: their number, and the reciprocal of their share of all
+/// inside.
 const BACKGROUND: (u64, u64) = (50, 1000);
 const BORDER: (u64, u64) = (30, 10_000);
-/// Steps between two looks at the contact, at least …
+/// Smallest number of steps between two checks of the contact …
 const LOOK: u64 = 50;
-/// … and only where the volume has changed by one part in this many: else the surface touches what it did.
+/// … which happen only if the volume has changed by one part in this many: otherwise the contact is unchanged.
 const LOOK_GROWTH: u64 = 200;
 
-/// Why the surface is taken to leak.
+/// Why the surface is considered to leak.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Cause {
@@ -75,7 +79,7 @@ pub enum Cause {
 
 impl Cause {
     /// Completes "The surface leaks: ".
-    pub fn words(self) -> &'static str {
+    pub fn clause(self) -> &'static str {
         match self {
             Self::Background => "it reached the background of the image",
             Self::Border => "it reached the border of the image",
@@ -94,7 +98,7 @@ impl Cause {
         }
     }
 
-    /// In machine output.
+    /// The key in machine output.
     pub fn key(self) -> &'static str {
         match self {
             Self::Background => "background",
@@ -108,43 +112,43 @@ impl Cause {
 /// Where a run leaked.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Leak {
-    /// The step to go back to: that of the change that let it leak, else the last one before it grew.
+    /// The step to rewind to: that of the change that let it leak, otherwise the last one before it grew.
     pub from: u64,
-    /// When it was noticed.
+    /// The step at which it was noticed.
     pub noticed: u64,
     pub cause: Cause,
 }
 
-/// Takes the number of voxels inside after each step, and contacts at intervals.
+/// Observes the number of voxels inside after each step, and contacts at intervals.
 #[derive(Clone, Debug)]
-pub struct Alarm {
+pub struct LeakDetector {
     step: u64,
     /// Voxels inside.
     now: u64,
     rest: Rest,
     course: Course,
-    /// Voxels inside before the last seed was added, and the seed's own.
+    /// Voxels inside before the last seed was added, and voxels of the seed itself.
     seed: (u64, u64),
-    /// Where the surface last slowed down, and where it was slowest.
+    /// The points where the surface last slowed down and where it was slowest.
     slow: Option<Mark>,
     slowest: Option<(Mark, f64)>,
-    /// Windows in succession in which it is much faster than at its slowest.
+    /// Number of successive windows in which it is much faster than at its slowest.
     much_faster: usize,
-    /// Changes of speeds: the first of each series of them.
+    /// Changes of speeds: the first of each series.
     changes: Vec<Mark>,
     series: Series,
-    /// Where the surface last was at rest.
+    /// The point where the surface last rested.
     base: Option<Base>,
-    /// What it may touch without a leak, and what it touched when it was last looked at.
+    /// The contact allowed without a leak, and the contact at the last check.
     allowed: Contact,
     touched: Contact,
-    /// Voxels inside at the last look without a leak, and the last step at which the surface was still as then.
+    /// Voxels inside at the last check without a leak, and the last step at which the surface still had that volume.
     looked: Mark,
     leak: Option<Leak>,
-    /// A leak if the voxels that joined do not belong; `early`: before the volume has multiplied.
+    /// A leak if the voxels that joined do not belong; `early`: suspected before the volume has multiplied.
     suspected: Option<Leak>,
     early: bool,
-    /// Step of the slowest stretch after which growth was suspected early, and belonged.
+    /// Step of the slowest stretch after which growth was suspected early and found to belong.
     answered: Option<u64>,
     /// Voxels inside at a leak after which speeds were changed: growth beyond them is another leak.
     known: u64,
@@ -153,25 +157,25 @@ pub struct Alarm {
 /// The changes of speeds since the surface last rested, whose first is the last of `Alarm::changes`.
 #[derive(Clone, Copy, Debug, Default)]
 struct Series {
-    /// Step of the last of them.
+    /// Step of the last change.
     last: u64,
-    /// The surface was at rest before the first of them.
+    /// Whether the surface was at rest before the first change.
     calm: bool,
-    /// It has come to rest since the last of them.
+    /// Whether it has come to rest since the last change.
     rested: bool,
 }
 
 /// A surface at rest.
 #[derive(Clone, Copy, Debug)]
 struct Base {
-    /// The volume is that at rest; the step is the last one known to be at rest, or that of the first change of
-    /// speeds since, by which the surface had not moved yet.
+    /// The volume at rest; the step is the last one known to be at rest, or that of the first change of speeds since
+    /// then, at which the surface had not moved yet.
     mark: Mark,
     changed: bool,
 }
 
-impl Alarm {
-    /// From the start of a run.
+impl LeakDetector {
+    /// The detector at the start of a run.
     pub fn new(inside: u64, contact: Contact) -> Self {
         Self {
             step: 0,
@@ -196,24 +200,26 @@ impl Alarm {
         }
     }
 
-    /// The alarm as it is after a run with this growth and these changes, whose leaks are left behind; `contact`:
+    /// The detector after a replayed run with this growth and these changes, whose leaks are in the past; `contact`:
     /// after its last step.
     pub(super) fn replayed(growth: &[u64], events: &[Event], contact: Contact) -> Self {
         let mut alarm = Self::new(growth.first().copied().unwrap_or(0), contact);
         let mut events = events.iter().peekable();
         for (step, inside) in (0..).zip(growth) {
-            // After the step of a sphere the growth holds the volume with the sphere, not the one before it.
+            // After the step of a sphere, the growth holds the volume with the sphere, not the one before it.
             let edited = events
                 .clone()
                 .any(|e| e.step == step && matches!(e.what, ScriptEvent::Sphere(_)));
             if step > 0 {
                 alarm.record(if edited { alarm.now } else { *inside });
-                alarm.passes();
+                alarm.drop_suspicion();
             }
             while let Some(event) = events.next_if(|e| e.step <= step) {
                 match &event.what {
-                    ScriptEvent::Params(_) | ScriptEvent::Inputs(_) => alarm.steered(),
-                    ScriptEvent::Sphere(sphere) => alarm.edited(*inside, sphere.add, contact),
+                    ScriptEvent::Params(_) | ScriptEvent::Inputs(_) => alarm.record_change(),
+                    ScriptEvent::Sphere(sphere) => {
+                        alarm.record_sphere(*inside, sphere.add, contact)
+                    }
                 }
             }
         }
@@ -222,7 +228,7 @@ impl Alarm {
         alarm
     }
 
-    /// Whether growth that sets in again is a leak at once.
+    /// Whether renewed growth counts as a leak at once.
     pub fn rests(&self) -> bool {
         self.rest.from.is_some()
     }
@@ -231,21 +237,22 @@ impl Alarm {
         self.leak
     }
 
-    /// The step from which on growth is suspected of being a leak, until it is judged.
+    /// The step since which growth has been suspected of being a leak, until it is judged.
     pub fn suspects(&self) -> Option<u64> {
         let open = self.leak.is_none();
         self.suspected.filter(|_| open).map(|leak| leak.from)
     }
 
-    /// Whether only the values of the voxels that joined decide.
+    /// Whether the values of the joined voxels alone decide.
     pub fn suspects_early(&self) -> bool {
         self.early
     }
 
-    /// Takes the decision whether the voxels that joined since the suspected step belong to those inside by then.
+    /// Takes the decision whether the voxels that joined since the suspected step belong to those that were inside
+    /// then.
     pub fn judge(&mut self, belongs: bool) {
         if belongs && self.early {
-            self.answer_early();
+            self.dismiss_early_suspicion();
         } else if belongs {
             self.goes_on();
         } else if let Some(leak) = self.suspected.take() {
@@ -253,31 +260,31 @@ impl Alarm {
         }
     }
 
-    /// Drops an open suspicion where a run is replayed: the first run went on past this step, or its leak was reported
-    /// already. A judgement now would compare with a much older surface.
-    pub fn passes(&mut self) {
+    /// Drops an open suspicion when a run is replayed: the first run continued past this step, or its leak has
+    /// already been reported. A judgement now would compare with a much older surface.
+    pub fn drop_suspicion(&mut self) {
         match self.suspected.is_some() {
-            true if self.early => self.answer_early(),
+            true if self.early => self.dismiss_early_suspicion(),
             true => self.goes_on(),
             false => {}
         }
     }
 
-    /// Alike so far: the volume decides from here on.
-    fn answer_early(&mut self) {
+    /// The voxels have been alike so far: from here on the volume decides.
+    fn dismiss_early_suspicion(&mut self) {
         (self.suspected, self.early) = (None, false);
         self.answered = self.slowest.map(|(mark, _)| mark.step);
     }
 
-    /// The structure goes on beyond a narrow place.
+    /// The structure continues beyond a narrow part.
     fn goes_on(&mut self) {
         (self.suspected, self.slow, self.slowest) = (None, None, None);
         self.much_faster = 0;
         self.seed = (0, self.now.div_ceil(SEEDS));
     }
 
-    /// The first of the last series of changes, where that is to blame for a leak from a later step: back to a value
-    /// in the midst of a drag is no way back.
+    /// The first change of the last series, if that series is the cause of a leak from a later step: rewinding to a
+    /// value in the middle of a drag would not help.
     fn to_blame(&self, from: u64) -> Option<u64> {
         let Series { last, calm, rested } = self.series;
         let first = self.changes.last().filter(|first| first.step < from)?;
@@ -303,8 +310,8 @@ impl Alarm {
         }
     }
 
-    /// The step before the surface left what it was at `mark`, and whether a change of speeds let it: back to a
-    /// change is back to the speeds before it.
+    /// The step before the surface left its state at `mark`, and whether a change of speeds was the cause: rewinding
+    /// to a change restores the speeds before it.
     fn before_the_rise(&self, mark: Mark) -> (u64, Cause) {
         let rises = self.course.last_about(mark);
         let most = CALM * mark.inside as f64;
@@ -316,7 +323,7 @@ impl Alarm {
         }
     }
 
-    /// Takes the voxels inside after a step.
+    /// Records the voxels inside after a step.
     pub fn record(&mut self, inside: u64) {
         self.step += 1;
         self.now = inside;
@@ -343,7 +350,7 @@ impl Alarm {
             if grown {
                 self.slow = Some(self.mark());
             }
-            // A surface that creeps away is not at rest, one that slowed down elsewhere is.
+            // A surface that creeps away is not at rest; one that slowed down elsewhere is.
             let creeps = |base: Base| base.mark.is_about(inside, CALM - 1.0);
             if !self.base.is_some_and(creeps) {
                 self.rests_here();
@@ -371,7 +378,7 @@ impl Alarm {
         }
     }
 
-    /// Growth that sets in again by itself, before the volume has multiplied: the voxels that join decide.
+    /// Growth that sets in again by itself, before the volume has multiplied: the joined voxels decide.
     fn runs_out_again(&mut self, speed: f64) {
         let slowest = self
             .slowest
@@ -388,7 +395,7 @@ impl Alarm {
             return;
         }
         let (from, cause) = self.before_the_rise(self.plateau().unwrap_or(mark));
-        // After a change it is a leak at once, and so only where the volume multiplies.
+        // After a change it is a leak at once, but only if the volume multiplies.
         if cause == Cause::Growth {
             let noticed = self.step;
             self.early = true;
@@ -407,8 +414,8 @@ impl Alarm {
         Some(plateau).filter(|plateau| plateau.step > mark.step)
     }
 
-    /// The plateau that the surface has left since, much faster than it was there: what it touches now it has come to
-    /// by that growth, however late that is seen.
+    /// The plateau that the surface has since left, much faster than it was there: that growth produced the present
+    /// contact, however late it is noticed.
     fn left_plateau(&self) -> Option<Mark> {
         let (mark, least) = self.slowest?;
         let plateau = self.plateau().unwrap_or(mark);
@@ -441,26 +448,26 @@ impl Alarm {
         }
     }
 
-    /// Whether the volume is another one than at the last look.
+    /// Whether the volume differs from that at the last check.
     fn has_changed(&self) -> bool {
         let before = self.looked.inside;
         self.now.abs_diff(before) * LOOK_GROWTH >= before
     }
 
-    /// Whether contacts are to be looked at after this step.
-    pub fn wants_look(&self) -> bool {
+    /// Whether to check contacts after this step.
+    pub fn needs_contact(&self) -> bool {
         self.step.is_multiple_of(LOOK) && self.has_changed()
     }
 
-    /// The step to go back to from a contact. Looks are rare, so that the last one without a leak may come after the
+    /// The step to rewind to from a contact. Checks are rare, so that the last one without a leak may come after the
     /// change of speeds that let the surface out.
     fn before_the_contact(&self) -> u64 {
         let looked = self.looked;
         match self.base {
             Some(base) if base.changed => base.mark.step,
             Some(base) => base.mark.step.min(looked.step),
-            // It has not rested yet: the last change at which it was as good as at the last look, else the plateau that
-            // it left.
+            // It has not rested yet: the last change at which it was about as at the last check, otherwise the
+            // plateau that it left.
             None => {
                 let fine =
                     |m: &&Mark| m.step <= looked.step || looked.is_about(m.inside, CALM - 1.0);
@@ -472,11 +479,11 @@ impl Alarm {
         }
     }
 
-    /// Takes what the surface touches after this step.
-    pub fn look(&mut self, contact: Contact) {
+    /// Records what the surface touches after this step.
+    pub fn record_contact(&mut self, contact: Contact) {
         let before = std::mem::replace(&mut self.touched, contact);
         let (allowed, inside) = (self.allowed, self.now);
-        // A surface that draws back does not leak.
+        // A receding surface does not leak.
         let over = |of: fn(&Contact) -> u64, (least, part): (u64, u64)| {
             let now = of(&contact);
             now > (2 * of(&allowed)).max(least).max(inside / part) && now > of(&before)
@@ -492,8 +499,8 @@ impl Alarm {
         self.leaks(self.before_the_contact(), cause);
     }
 
-    /// Speeds were changed after this step.
-    pub fn steered(&mut self) {
+    /// Records that speeds were changed after this step.
+    pub fn record_change(&mut self) {
         self.rest = Rest::new(self.step, self.now);
         let now = self.mark();
         let Series { last, calm, rested } = self.series;
@@ -517,7 +524,7 @@ impl Alarm {
         }
     }
 
-    /// Begins from a surface that the user made: what it was before says nothing.
+    /// Starts from a surface that the user made; its earlier states are irrelevant.
     fn begin(&mut self) {
         self.rest = Rest::new(self.step, self.now);
         self.course = Course::new(self.step, self.now);
@@ -529,13 +536,14 @@ impl Alarm {
         (self.leak, self.suspected, self.early) = (None, None, false);
     }
 
-    /// A sphere was added or cut away; then this many voxels were inside, with this contact.
-    pub fn edited(&mut self, inside: u64, added: bool, contact: Contact) {
+    /// Records that a sphere was added or cut away, with the voxels inside and the contact afterwards.
+    pub fn record_sphere(&mut self, inside: u64, added: bool, contact: Contact) {
         if added {
             self.seed = (self.now, inside.saturating_sub(self.now));
             self.slow = None;
         }
-        // A cut that leaves most of the surface does not disarm the alarm: the surface was slow, and goes on from here.
+        // A cut that leaves most of the surface does not disarm the detector: the surface was slow and continues from
+        // here.
         let goes_on = !added && inside as f64 * CUT >= self.now as f64;
         let here = Mark {
             step: self.step,
@@ -551,7 +559,7 @@ impl Alarm {
         self.slowest = slowest;
     }
 
-    /// The user lets it go on: what it touches now is allowed.
+    /// The user lets the run continue: what it touches now is allowed.
     pub fn allow(&mut self, contact: Contact) {
         self.slow = None;
         self.seed = (0, self.now.div_ceil(SEEDS));
