@@ -15,14 +15,13 @@ use crate::state::document::Made;
 use crate::state::files::jobs::SaveTractogram;
 use crate::state::pathways::PathwayResult;
 use crate::state::session::CurveParams;
-use crate::state::sessions::saved;
+use crate::state::sessions::saved::{self, MissingItem};
 use crate::state::streamlines::lines_of;
 use crate::state::update::{find_pathway, remake, weight_request};
 use crate::state::{
     Action, Content, Document, KeptPathway, Layer, LayerId, Method, Task, ViewAction, recipes,
 };
 use serde_json::{Value, json};
-use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -171,9 +170,8 @@ fn kept(
         all.extend(made.map(|made| (layer.id.0, called(&layer.name), made)));
     }
     for missing in document.missing_layers() {
-        if let Some(made) = missing.made(document) {
-            all.push((missing.layer.id, called(&missing.layer.name), made));
-        }
+        let made = missing.made(document);
+        all.extend(made.map(|made| (missing.layer.id, called(&missing.layer.name), made)));
     }
     let mut one = |id: u64, name: &str, made: Result<Arc<Made>, String>| {
         let made = made.map_err(|why| format!("{name} cannot be recomputed: {why}"))?;
@@ -221,9 +219,8 @@ fn snapshots(window: &mut Headless, read: &ReadSession) -> Outcomes {
         let others = others.filter(|id| !own(id.0) && document.made(*id).is_some());
         let others: Vec<LayerId> = others.collect();
         document.layers.retain(|l| !others.contains(&l.id));
-        document
-            .missing
-            .retain(|m| m.layer().is_none_or(|id| own(id.0)));
+        let of_snapshot = |item: &MissingItem| item.layer().is_none_or(|id| own(id.0));
+        document.missing.retain(of_snapshot);
         let text = snapshot.words();
         let called = |name: &str| format!("{name} of {text}");
         all.extend(kept(window, &document, read, &of, &called));
@@ -379,21 +376,20 @@ fn weights(window: &mut Headless) -> Outcomes {
         };
         let lines = lines_of(layer).filter(|lines| lines.id() == weighed.of);
         // A fit that the user stopped, or whose streamlines were edited since, cannot be repeated.
-        let (Some(lines), false) = (lines, weighed.figures.ended == Ended::Cancelled) else {
+        let stopped = weighed.figures.ended == Ended::Cancelled;
+        let inputs = document.fit_inputs(weighed).filter(|_| !stopped);
+        let (Some(lines), Some(inputs)) = (lines, inputs) else {
             continue;
         };
         let name = format!("Weights of {}", layer.name);
-        let Some(from) = document.fit_inputs(weighed) else {
-            continue;
-        };
-        let request = weight_request(&document, lines, &from);
+        let request = weight_request(&document, lines, &inputs);
         let request = request.map_err(|why| format!("{name} were not fitted again: {why}"));
         let again = request.and_then(|job| window.run(job).map_err(|f| f.sentence));
         let of = format!("{}, weights", saved::result_name(layer.id.0));
         let replayed = again.map(|made| {
             let before = weighed.figures.objective;
             let away = (made.fit.objective - before).abs() / before.max(f64::MIN_POSITIVE);
-            let tolerance = CHANGES * from.params.stop.objective;
+            let tolerance = CHANGES * inputs.params.stop.objective;
             Replayed {
                 name,
                 of: of.clone(),
@@ -458,11 +454,7 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
         super::output::say(message.severity, &message.text);
     }
     // Files accepted as replacements, then or now.
-    let layers = window.state.document.layers.iter();
-    let replaced = layers.filter_map(|l| Some((l.id, l.file_change.clone()?)));
-    // In the order in which the layers were opened.
-    let replaced: BTreeMap<LayerId, String> = replaced.collect();
-    let replaced: Vec<String> = replaced.into_values().collect();
+    let replaced = window.state.document.file_changes();
     let stated = |s: &&String| window.state.session.messages.iter().any(|m| m.text == **s);
     for sentence in replaced.iter().filter(|s| !stated(s)) {
         warning!("{sentence}");
@@ -533,10 +525,8 @@ fn results(window: &mut Headless, read: &ReadSession) -> Vec<Result<Replayed, St
         let rays = of_rays(&live.key.curves);
         let recipe = window.state.document.live_recipe(live);
         let replayed = Replayed::new(live_name(rays), saved::LIVE, read, &again).of_rays(rays);
-        add(
-            saved::LIVE,
-            replayed.with_curves(&live.output.kept, recipe.command()),
-        );
+        let replayed = replayed.with_curves(&live.output.kept, recipe.command());
+        add(saved::LIVE, replayed);
     }
     if let Some(found) = window.state.final_pathway() {
         let again = Recomputed::Values(&found.pathway.total);

@@ -218,6 +218,15 @@ impl Document {
         self.layers.iter().find(|l| l.id == id)
     }
 
+    /// How files differ from those that the session was saved with, a sentence each, in the order in which their layers
+    /// were opened.
+    pub fn file_changes(&self) -> Vec<String> {
+        let mut changed: Vec<_> = self.layers.iter().collect();
+        changed.sort_by_key(|layer| layer.id);
+        let changes = changed.into_iter().map(|layer| layer.file_change.clone());
+        changes.flatten().collect()
+    }
+
     pub fn layer_named(&self, name: &str) -> Option<&Arc<Layer>> {
         self.layers.iter().find(|l| l.name == name)
     }
