@@ -6,12 +6,19 @@
 //! later get `#[serde(default)]`, so that older sessions stay readable; where an older program would misread what is
 //! new, the format's version goes up.
 
+pub(in crate::state) mod alignment;
+pub(in crate::state) mod density;
+pub(in crate::state) mod filter;
 mod held;
 mod late;
 mod missing;
 pub(in crate::state) mod origins;
+pub(in crate::state) mod pathways;
 pub(in crate::state) mod read;
+pub(in crate::state) mod regions;
 mod results;
+pub(in crate::state) mod segment;
+pub(in crate::state) mod snapshots;
 pub(in crate::state) mod write;
 
 pub use crate::state::sessions::saved::late::{moved_to, restore_missing, restore_weights};
@@ -26,10 +33,10 @@ pub use crate::state::sessions::saved::origins::{
 };
 pub use crate::state::sessions::saved::read::{Parse, build, items, parse, view};
 pub use crate::state::sessions::saved::results::{LIVE, PATHWAY, SURFACE, TENSORS, result_name};
-pub use crate::state::sessions::saved::write::{autosave, draft};
-pub use crate::state::snapshots::saved::{
+pub use crate::state::sessions::saved::snapshots::{
     awaiting, restore as snapshots, result_name as snapshot_result,
 };
+pub use crate::state::sessions::saved::write::{autosave, draft};
 
 use crate::data::Role;
 use crate::jobs::session::{Change, Entry, ReadSession, ResultStorage};
@@ -41,7 +48,7 @@ use crate::solvers::tensor_fit;
 use crate::state::core::display::Display;
 use crate::state::document::Method;
 use crate::state::filter::{Filtering, FitStatistics, VirtualLesion};
-use crate::state::pathways::{self, AmongPairs, PathwaySettings};
+use crate::state::pathways::{AmongPairs, PathwaySettings};
 use crate::state::recipe::RayMetricParams;
 use crate::state::segment::SegmentSettings;
 use crate::state::segment::jobs::LeakNotice;
@@ -113,7 +120,7 @@ pub struct SavedDocument {
     pub cut: Cut,
     pub ray_display: Display,
     #[serde(default = "PathwaySettings::defaults")]
-    pub pathways: pathways::PathwaySettings,
+    pub pathways: PathwaySettings,
     #[serde(default)]
     pub kept_pathways: Vec<SavedPathway>,
     #[serde(default)]

@@ -2,12 +2,14 @@
 
 use crate::io::Remark;
 use crate::jobs::session::{Found, Item, Restored};
+use crate::state::Document;
 use crate::state::core::layer::{Layer, LayerId};
 use crate::state::sessions::saved::held::find_again;
 use crate::state::sessions::saved::read::{item, put_edits, restore};
 use crate::state::sessions::saved::results::result_name;
-use crate::state::sessions::saved::{MissingLayer, SavedOrigin, Table, not_what_it_was};
-use crate::state::{Document, alignment, filter, regions, segment};
+use crate::state::sessions::saved::{
+    MissingLayer, SavedOrigin, Table, alignment, filter, not_what_it_was, regions, segment,
+};
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -85,16 +87,16 @@ pub fn restore_missing(
     document.layers.push(Arc::new(layer));
     // An edited layer no longer has the opened content, and could not be moved.
     notes.extend(
-        alignment::saved::lay(document, id, moved, there)
+        alignment::lay(document, id, moved, there)
             .err()
             .map(Remark::from),
     );
     put_edits(document, id, &steps);
-    regions::saved::find_again(document, id);
-    find_again(document, segment::saved::make);
-    let unread = filter::saved::attach(document, &read, saved).err();
+    regions::find_again(document, id);
+    find_again(document, segment::make);
+    let unread = filter::attach(document, &read, saved).err();
     notes.extend(unread.map(Remark::from));
-    find_again(document, filter::saved::make);
+    find_again(document, filter::make);
     Ok(notes)
 }
 
@@ -106,13 +108,13 @@ pub fn restore_weights(
     same: bool,
 ) -> Result<(), String> {
     match same {
-        true => filter::saved::attach(document, &missing.read, &missing.layer)?,
+        true => filter::attach(document, &missing.read, &missing.layer)?,
         false if missing.layer.weights.is_some() => {
             let why = "they are of other streamlines than were made";
-            return Err(filter::saved::left_out(&missing.layer, why));
+            return Err(filter::left_out(&missing.layer, why));
         }
         false => {}
     }
-    find_again(document, filter::saved::make);
+    find_again(document, filter::make);
     Ok(())
 }

@@ -5,7 +5,7 @@ use crate::io::{Reading, Remark};
 use crate::jobs::session::{Item, NotRestored, ReadSession, Restored, RestoredLayers, Standing};
 use crate::solvers::tractogram::selection::Edit;
 use crate::state::core::layer::{Content as DocumentContent, Layer, LayerId, OriginId};
-use crate::state::density::{self, words};
+use crate::state::density::words;
 use crate::state::document::Rays;
 use crate::state::files::jobs::open::Loaded;
 use crate::state::origin::{Origin, Origins, PhantomPart};
@@ -13,12 +13,11 @@ use crate::state::sessions::saved::origins::{Resolved, edits};
 use crate::state::sessions::saved::results::result_name;
 use crate::state::sessions::saved::{
     AwaitedLayers, Content, MissingItem, MissingLayer, SavedDocument, SavedLayer, SavedOrigin,
-    Table, held, missing_parts, not_what_it_was,
+    Table, alignment, density, filter, held, missing_parts, not_what_it_was, pathways, regions,
+    segment, snapshots,
 };
-use crate::state::snapshots::{self, MOST as MOST_SNAPSHOTS};
-use crate::state::{
-    Camera, Document, Slab, Tool, View, alignment, filter, pathways, regions, segment,
-};
+use crate::state::snapshots::MOST as MOST_SNAPSHOTS;
+use crate::state::{Camera, Document, Slab, Tool, View};
 use serde::Deserialize as _;
 use serde_json::Value;
 use std::collections::BTreeSet;
@@ -69,10 +68,10 @@ pub fn items(content: &Content, read: &ReadSession) -> (Items, Missing) {
             Err(why) => absent.push((layer.id, why)),
         }
     }
-    let (more, lost) = snapshots::saved::items(content, read);
+    let (more, lost) = snapshots::items(content, read);
     items.extend(more);
     absent.extend(lost);
-    snapshots::saved::add_moves(content, &mut items);
+    snapshots::add_moves(content, &mut items);
     (items, absent)
 }
 
@@ -127,7 +126,7 @@ pub(in crate::state) fn item(
         | SavedOrigin::Segment(_)
         | SavedOrigin::WeightMap { .. } => None,
         SavedOrigin::Density(saved) => {
-            let map = density::saved::read(saved)?;
+            let map = density::read(saved)?;
             Some(Item::Density {
                 of: map.of.0,
                 by: map.by,
@@ -198,7 +197,7 @@ pub fn build(
                 let path = path.map_or(layer.name.clone(), |p| p.display().to_string());
                 notes.extend(message.into_iter().map(|note| note.about(&path)));
                 document.layers.push(Arc::new(layer));
-                let unmoved = alignment::saved::lay(&mut document, LayerId(id), moved, there).err();
+                let unmoved = alignment::lay(&mut document, LayerId(id), moved, there).err();
                 notes.extend(unmoved.map(Remark::from));
             }
             Err(why) => {
@@ -216,7 +215,7 @@ pub fn build(
     }
     // Regions report why their masks are missing.
     set_missing(&mut document, &missing, saved, read);
-    let regions = regions::saved::put(&mut document, read, saved);
+    let regions = regions::put(&mut document, read, saved);
     let origins = table.resolve(&document, read);
     for layer in &saved.layers {
         let id = LayerId(layer.id);
@@ -250,12 +249,12 @@ pub fn build(
             document.edit_layer(id, |l| l.file_change = Some(change));
         }
     }
-    pathways::saved::put(&mut document, read, saved);
+    pathways::put(&mut document, read, saved);
     let mut left_out = Vec::new();
-    let masks = held::put(&mut document, read, saved, ("mask", segment::saved::make));
-    segment::saved::put_surface(&mut document, read, saved, &regions);
-    filter::saved::put(&mut document, read, saved);
-    let maps = held::put(&mut document, read, saved, ("map", filter::saved::make));
+    let masks = held::put(&mut document, read, saved, ("mask", segment::make));
+    segment::put_surface(&mut document, read, saved, &regions);
+    filter::put(&mut document, read, saved);
+    let maps = held::put(&mut document, read, saved, ("map", filter::make));
     for (sentence, layer) in masks.into_iter().chain(maps) {
         left_out.push(sentence);
         missing.push(layer);

@@ -9,12 +9,12 @@ use crate::state::core::display::Display;
 use crate::state::core::layer::{Content as DocumentContent, Layer, LayerId, OriginId};
 use crate::state::origin::{Computed, Origin};
 use crate::state::sessions::saved::results::results;
+use crate::state::sessions::saved::snapshots::own_results;
 use crate::state::sessions::saved::{
     Content, MissingLayer, SavedContent, SavedDocument, SavedLayer, SavedOrigin, SavedRegion,
     SavedShape, Table,
 };
 use crate::state::sessions::unsaved::InSession;
-use crate::state::snapshots::saved::own_results;
 use crate::state::{Document, State};
 use serde_json::Value;
 use std::collections::BTreeMap;

@@ -3,13 +3,15 @@
 use crate::io::{AffineReading, Reading};
 use crate::jobs::session::ReadSession;
 use crate::solvers::tractogram::selection::{Edit, SelectionRules, Within};
+use crate::state::Document;
 use crate::state::core::layer::{LayerId, OriginId};
 use crate::state::document::{DensityMap, FitMask, Made};
 use crate::state::filter::{MapOf, WeightFit};
 use crate::state::origin::{FoundMask, Input, MapOfFit, Origin, TensorFit};
-use crate::state::regions::saved::region;
-use crate::state::sessions::saved::{SavedEdit, SavedInput, SavedMask, SavedOrigin, Table};
-use crate::state::{Document, density, segment};
+use crate::state::sessions::saved::regions::region;
+use crate::state::sessions::saved::{
+    SavedEdit, SavedInput, SavedMask, SavedOrigin, Table, density, segment,
+};
 use std::path::PathBuf;
 
 /// What became of each origin of a table; an error is half a sentence.
@@ -117,7 +119,7 @@ fn resolve(
             .into()
         }
         SavedOrigin::Density(saved) => {
-            let map = density::saved::read(saved)?;
+            let map = density::read(saved)?;
             DensityMap {
                 of: input(&saved.of),
                 by: map.by,
@@ -127,9 +129,7 @@ fn resolve(
             }
             .into()
         }
-        SavedOrigin::Segment(saved) => {
-            segment::saved::resolve(document, read, saved, &input)?.into()
-        }
+        SavedOrigin::Segment(saved) => segment::resolve(document, read, saved, &input)?.into(),
         SavedOrigin::Weights(fit) => WeightFit {
             tracks: before.get(fit.tracks)?,
             scan: input(&fit.scan),

@@ -3,15 +3,15 @@
 use crate::data::{Region, Shape};
 use crate::jobs::session::ReadSession;
 use crate::solvers::tractogram::selection::{Edit, Within};
+use crate::state::Document;
 use crate::state::core::layer::OriginId;
 use crate::state::document::FitMask;
 use crate::state::origin::{Computed, Input, Origin};
 use crate::state::sessions::saved::write::Lists;
 use crate::state::sessions::saved::{
     SavedCurves, SavedEdit, SavedFit, SavedInput, SavedMask, SavedOrigin, SavedReading,
-    SavedRegion, SavedRules, SavedShape, SavedStart, SavedWeightFit, Table,
+    SavedRegion, SavedRules, SavedShape, SavedStart, SavedWeightFit, Table, density,
 };
-use crate::state::{Document, density};
 use std::collections::{BTreeMap, BTreeSet};
 
 impl Lists<'_> {
@@ -84,7 +84,7 @@ impl Lists<'_> {
             },
             Origin::Moved { from, by, how } => {
                 let from = self.origin(document, *from);
-                match density::saved::rows(*by) {
+                match density::rows(*by) {
                     Some(by) => SavedOrigin::Moved {
                         from,
                         by,
@@ -131,7 +131,7 @@ impl Lists<'_> {
             Computed::Density(map) => {
                 let of = self.input(document, map.of);
                 let template = map.template.as_ref().map(|p| self.file(p, false));
-                SavedOrigin::Density(Box::new(density::saved::saved(map, of, template)))
+                SavedOrigin::Density(Box::new(density::saved(map, of, template)))
             }
             Computed::Segment(made) => SavedOrigin::Segment(Box::new(self.segment(document, made))),
             Computed::Weights(fit) => SavedOrigin::Weights(Box::new(SavedWeightFit {

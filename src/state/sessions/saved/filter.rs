@@ -6,8 +6,8 @@ use crate::jobs::session::ReadSession;
 use crate::state::Document;
 use crate::state::core::layer::{Content, Layer, LayerId};
 use crate::state::core::words::count;
-use crate::state::density::saved::{grid_of, saved_grid};
 use crate::state::filter::{WEIGHT, Weighed, sorted};
+use crate::state::sessions::saved::density::{grid_of, saved_grid};
 use crate::state::sessions::saved::write::Lists;
 use crate::state::sessions::saved::{
     MissingWeights, SavedContent, SavedDocument, SavedLayer, SavedOrigin, SavedWeights,

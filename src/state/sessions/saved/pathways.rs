@@ -4,7 +4,7 @@ use crate::jobs::session::ReadSession;
 use crate::state::Document;
 use crate::state::core::layer::LayerId;
 use crate::state::pathways::{AmongPairs, KeptPathway, PathwaySettings};
-use crate::state::regions::saved::region;
+use crate::state::sessions::saved::regions::region;
 use crate::state::sessions::saved::write::Lists;
 use crate::state::sessions::saved::{SavedDocument, SavedPathway, SessionPart, Table, add_missing};
 use std::sync::Arc;

@@ -8,9 +8,9 @@ use crate::state::Document;
 use crate::state::core::colours::CATEGORIES;
 use crate::state::core::layer::{Content, Layer, LayerId};
 use crate::state::origin::Input;
-use crate::state::regions::saved::region;
 use crate::state::segment::jobs::{PlacedSphere, RunCheckpoint, SpeedSources};
 use crate::state::segment::{KeptSurface, Segmentation, Segmented, SpeedInputs, Start, scalar};
+use crate::state::sessions::saved::regions::region;
 use crate::state::sessions::saved::write::Lists;
 use crate::state::sessions::saved::{
     Painted, SavedContent, SavedDocument, SavedInput, SavedInputs, SavedLayer, SavedOrigin,
