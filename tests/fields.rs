@@ -108,6 +108,7 @@ pub fn region(role: Role, shape: Shape) -> Region {
         shape: Arc::new(shape),
         colour: None,
         visible: true,
+        label_number: None,
     }
 }
 

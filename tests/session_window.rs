@@ -256,7 +256,7 @@ pub fn told(state: &State) -> String {
             "{} {:?} {:?} {}\n{stored}",
             layer.name,
             layer.display,
-            layer.path,
+            document.path(layer),
             document.recipe(layer).command()
         );
     }

@@ -74,6 +74,7 @@ fn cases(
                 shape: Arc::new(shape),
                 colour: None,
                 visible: true,
+                label_number: None,
             }],
             ..SelectionRules::default()
         };

@@ -143,6 +143,7 @@ pub fn seed(shape: Shape) -> Region {
         shape: Arc::new(shape),
         colour: None,
         visible: true,
+        label_number: None,
     }
 }
 

@@ -131,6 +131,7 @@ fn regions(options: &Options) -> Result<Vec<Region>, Failure> {
             shape: Arc::new(shape(spec)?),
             colour: None,
             visible: true,
+            label_number: None,
         })
     };
     options.shapes().map(region).collect()

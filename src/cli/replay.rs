@@ -14,7 +14,7 @@ use crate::state::core::words::count;
 use crate::state::document::Made;
 use crate::state::files::jobs::SaveTractogram;
 use crate::state::pathways::PathwayResult;
-use crate::state::sessions::saved;
+use crate::state::sessions::saved::{self, MissingItem};
 use crate::state::streamlines::lines_of;
 use crate::state::track::types::CurveParams;
 use crate::state::update::{find_pathway, remake, weight_request};
@@ -159,21 +159,19 @@ fn kept(
         if !steps.is_empty() {
             return Ok(steps.into_iter().cloned().collect());
         }
-        let absent = document.absent.iter().find(|a| a.layer.id == id);
-        absent.map_or(Ok(Vec::new()), |a| saved::edits(&a.read, &a.layer.edits))
+        let missing = document.missing_layer(LayerId(id));
+        missing.map_or(Ok(Vec::new()), |m| m.edits())
     };
     let mut all: Vec<(u64, String, Result<Arc<Made>, String>)> = Vec::new();
     for layer in &document.layers {
         let made = document.made(layer.id).cloned().map(Ok);
-        let unread = document.unread.get(&layer.id);
-        let made = made.or_else(|| unread.map(|u| Err(u.why.clone())));
+        let missing = document.missing_origin(layer.id);
+        let made = made.or_else(|| missing.map(|m| Err(m.why.clone())));
         all.extend(made.map(|made| (layer.id.0, called(&layer.name), made)));
     }
-    for absent in &document.absent {
-        if let Some(curves) = absent.kept() {
-            let made = saved::made(document, &absent.read, curves).map(Arc::new);
-            all.push((absent.layer.id, called(&absent.layer.name), made));
-        }
+    for missing in document.missing_layers() {
+        let made = missing.made(document);
+        all.extend(made.map(|made| (missing.layer.id, called(&missing.layer.name), made)));
     }
     let mut one = |id: u64, name: &str, made: Result<Arc<Made>, String>| {
         let made = made.map_err(|why| format!("{name} cannot be recomputed: {why}"))?;
@@ -221,8 +219,8 @@ fn snapshots(window: &mut Headless, read: &ReadSession) -> Outcomes {
         let others = others.filter(|id| !own(id.0) && document.made(*id).is_some());
         let others: Vec<LayerId> = others.collect();
         document.layers.retain(|l| !others.contains(&l.id));
-        document.unread.retain(|id, _| own(id.0));
-        document.absent.retain(|a| own(a.layer.id));
+        let of_snapshot = |item: &MissingItem| item.layer().is_none_or(|id| own(id.0));
+        document.missing.retain(of_snapshot);
         let text = snapshot.words();
         let called = |name: &str| format!("{name} of {text}");
         all.extend(kept(window, &document, read, &of, &called));
@@ -233,9 +231,9 @@ fn snapshots(window: &mut Headless, read: &ReadSession) -> Outcomes {
 /// The user's name for a result of the session.
 fn called(document: &Document, of: &str) -> String {
     let layer = |id: u64| {
-        let absent = document.absent.iter().find(|a| a.layer.id == id);
+        let missing = document.missing_layer(LayerId(id));
         let here = document.layer(LayerId(id)).map(|l| l.name.clone());
-        here.or_else(|| absent.map(|a| a.layer.name.clone()))
+        here.or_else(|| missing.map(|m| m.layer.name.clone()))
     };
     match of {
         saved::TENSORS => TENSORS.to_owned(),
@@ -355,8 +353,8 @@ fn segments(window: &mut Headless) -> Outcomes {
         });
         all.push((of, replayed));
     }
-    let absent = document.absent.iter().map(|a| &a.layer);
-    for l in absent.filter(|l| l.weights.is_some()) {
+    let missing = document.missing_layers().map(|m| &m.layer);
+    for l in missing.filter(|l| l.weights.is_some()) {
         let why = "were not fitted again: the streamlines are missing";
         let of = format!("{}, weights", saved::result_name(l.id));
         all.push((of, Err(format!("Weights of {} {why}", l.name))));
@@ -378,18 +376,20 @@ fn weights(window: &mut Headless) -> Outcomes {
         };
         let lines = lines_of(layer).filter(|lines| lines.id() == weighed.of);
         // A fit that the user stopped, or whose streamlines were edited since, cannot be repeated.
-        let (Some(lines), false) = (lines, weighed.figures.ended == Ended::Cancelled) else {
+        let stopped = weighed.figures.ended == Ended::Cancelled;
+        let inputs = document.fit_inputs(weighed).filter(|_| !stopped);
+        let (Some(lines), Some(inputs)) = (lines, inputs) else {
             continue;
         };
         let name = format!("Weights of {}", layer.name);
-        let request = weight_request(&document, lines, &weighed.from);
+        let request = weight_request(&document, lines, &inputs);
         let request = request.map_err(|why| format!("{name} were not fitted again: {why}"));
         let again = request.and_then(|job| window.run(job).map_err(|f| f.sentence));
         let of = format!("{}, weights", saved::result_name(layer.id.0));
         let replayed = again.map(|made| {
             let before = weighed.figures.objective;
             let away = (made.fit.objective - before).abs() / before.max(f64::MIN_POSITIVE);
-            let tolerance = CHANGES * weighed.from.params.stop.objective;
+            let tolerance = CHANGES * inputs.params.stop.objective;
             Replayed {
                 name,
                 of: of.clone(),
@@ -454,7 +454,7 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
         super::output::say(message.severity, &message.text);
     }
     // Files accepted as replacements, then or now.
-    let replaced: Vec<String> = window.state.document.replaced.values().cloned().collect();
+    let replaced = window.state.document.file_changes();
     let stated = |s: &&String| {
         window
             .state
@@ -531,11 +531,10 @@ fn results(window: &mut Headless, read: &ReadSession) -> Vec<Result<Replayed, St
     if let Some(live) = window.state.final_live() {
         let again = Recomputed::Curves(&live.output.kept);
         let rays = of_rays(&live.key.curves);
+        let recipe = window.state.document.live_recipe(live);
         let replayed = Replayed::new(live_name(rays), saved::LIVE, read, &again).of_rays(rays);
-        add(
-            saved::LIVE,
-            replayed.with_curves(&live.output.kept, live.recipe.command()),
-        );
+        let replayed = replayed.with_curves(&live.output.kept, recipe.command());
+        add(saved::LIVE, replayed);
     }
     if let Some(found) = window.state.final_pathway() {
         let again = Recomputed::Values(&found.pathway.total);

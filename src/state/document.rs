@@ -15,7 +15,7 @@ use crate::state::origin::{Input, Origins};
 use crate::state::pathways::{self, KeptPathway, PathwaySettings};
 use crate::state::recipe::{RegionSpec, ShapeSpec};
 use crate::state::segment::{KeptSurface, Segmentation};
-use crate::state::sessions::saved::{LeftOut, MissingLayer, SavedLayer};
+use crate::state::sessions::saved::{AwaitedLayers, MissingItem};
 use crate::state::streamlines::Bundle;
 use crate::state::tensors::types::{BootstrapInput, FitKey, ResidualCache};
 use crate::state::track::types::{CurveParams, WholeBrain};
@@ -76,8 +76,6 @@ pub struct Document {
     pub regions: Vec<Arc<Region>>,
     /// Origins of the layers.
     pub origins: Origins,
-    /// Numbers of regions in the label map that they come from.
-    pub label_numbers: BTreeMap<RegionId, u32>,
     pub tensors: Option<Arc<Tensors>>,
     pub fit: tensor_fit::Params,
     /// The mask layer of the fit; `None`: a mask is found from the scan.
@@ -100,16 +98,10 @@ pub struct Document {
     pub bundle: Bundle,
     /// The streamlines that a session stores next to itself.
     pub store: ResultStorage,
-    /// Missing layers of a session.
-    pub absent: Vec<Arc<MissingLayer>>,
-    /// Missing regions and pathways of a session.
-    pub left_out: Vec<Arc<LeftOut>>,
-    /// Loaded layers whose recipe in the session cannot be read, because of its text or its masks.
-    pub unread: BTreeMap<LayerId, Arc<MissingLayer>>,
-    /// Layers whose files had changed since the session was saved, and were accepted; the sentence about each.
-    pub replaced: BTreeMap<LayerId, String>,
+    /// Missing parts of a session, and those that cannot be read.
+    pub missing: Vec<MissingItem>,
     /// The layers of a session, until the fit has added its own.
-    pub awaited: Option<Arc<[SavedLayer]>>,
+    pub awaited: Option<AwaitedLayers>,
     /// Files that hold masks made here, for commands.
     pub mask_files: Vec<(DataId, PathBuf)>,
     next_id: u64,
@@ -153,7 +145,6 @@ impl Default for Document {
             layers: Vec::new(),
             regions: Vec::new(),
             origins: Origins::default(),
-            label_numbers: BTreeMap::new(),
             tensors: None,
             fit: tensor_fit::Params::defaults(),
             fit_mask: None,
@@ -171,10 +162,7 @@ impl Default for Document {
             weighed: BTreeMap::new(),
             bundle: Bundle::default(),
             store: ResultStorage::default(),
-            absent: Vec::new(),
-            left_out: Vec::new(),
-            unread: BTreeMap::new(),
-            replaced: BTreeMap::new(),
+            missing: Vec::new(),
             awaited: None,
             mask_files: Vec::new(),
             next_id: 1,
@@ -188,7 +176,7 @@ pub struct Unfiled(pub String);
 
 impl Document {
     pub fn is_empty(&self) -> bool {
-        self.layers.is_empty() && self.absent.is_empty()
+        self.layers.is_empty() && self.missing_layers().next().is_none()
     }
 
     pub fn fresh_id(&mut self) -> u64 {
@@ -227,6 +215,15 @@ impl Document {
 
     pub fn layer(&self, id: LayerId) -> Option<&Arc<Layer>> {
         self.layers.iter().find(|l| l.id == id)
+    }
+
+    /// How files differ from those that the session was saved with, a sentence each, in the order in which their layers
+    /// were opened.
+    pub fn file_changes(&self) -> Vec<String> {
+        let mut changed: Vec<_> = self.layers.iter().collect();
+        changed.sort_by_key(|layer| layer.id);
+        let changes = changed.into_iter().map(|layer| layer.file_change.clone());
+        changes.flatten().collect()
     }
 
     pub fn layer_named(&self, name: &str) -> Option<&Arc<Layer>> {
@@ -353,6 +350,7 @@ impl Document {
             shape,
             colour: None,
             visible: true,
+            label_number: None,
         }));
         id
     }

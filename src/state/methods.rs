@@ -75,7 +75,7 @@ pub fn methods(state: &State) -> String {
         );
     }
     text += &moves(document, &mut citations);
-    text += &replaced(document);
+    text += &file_changes(document);
     for layer in &document.layers {
         let Content::Tractogram(tractogram) = &layer.content else {
             continue;
@@ -154,11 +154,11 @@ fn begins(text: &str) -> String {
 }
 
 /// Files that had changed since the session was saved.
-fn replaced(document: &Document) -> String {
+fn file_changes(document: &Document) -> String {
     let layers = document.layers.iter();
-    let message = layers.filter_map(|l| Some((&l.name, document.replaced.get(&l.id)?)));
-    message
-        .map(|(name, message)| format!(" Of \"{name}\", {message}."))
+    let changes = layers.filter_map(|l| Some((&l.name, l.file_change.as_ref()?)));
+    changes
+        .map(|(name, change)| format!(" Of \"{name}\", {change}."))
         .collect()
 }
 

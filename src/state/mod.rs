@@ -117,10 +117,8 @@ impl State {
         let document = &self.document;
         let MaskBeside { scan, path, .. } = self.session.tensors.offered_mask.as_ref()?;
         let current = document.scan()?.content.volume()?.id();
-        let open = document
-            .layers
-            .iter()
-            .any(|l| l.path.as_ref() == Some(path));
+        let mut layers = document.layers.iter();
+        let open = layers.any(|l| document.path(l) == Some(path));
         (current == *scan && document.chosen_mask().is_none() && !open).then_some(path)
     }
 

@@ -169,7 +169,7 @@ pub fn state(state: &State) -> Value {
             "wall_ms": live.wall_ms,
             "passed": live.rays.as_ref().map(|r| r.measures.len()),
             "least": live.rays.as_ref().and_then(|r| r.least),
-            "command": live.recipe.command(),
+            "command": document.live_recipe(live).command(),
         })
     });
     let errors = session.notices.messages.iter();
@@ -213,12 +213,10 @@ pub fn picture(state_shown: &State) -> Vec<(String, String)> {
         Task::Pathways => pathway_recipe(state_shown, None),
         Task::Segment => segment_recipe(state_shown),
         Task::Filter => filter_recipe(state_shown),
-        Task::View | Task::Track => state_shown
-            .session
-            .track
-            .live
-            .as_ref()
-            .map(|l| l.recipe.clone()),
+        Task::View | Task::Track => {
+            let live = state_shown.session.track.live.as_ref();
+            live.map(|live| state_shown.document.live_recipe(live))
+        }
     };
     chunks.extend(recipe.map(|recipe| ("Command".to_owned(), recipe.command())));
     chunks

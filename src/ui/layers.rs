@@ -65,9 +65,10 @@ pub fn show(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<A
         places.push((layer.id, response.rect));
     }
     sort_by_drag(ui, state, &places, actions);
-    if !(state.document.absent.is_empty() && state.document.left_out.is_empty()) {
+    let mut missing = state.document.missing_layers();
+    if missing.next().is_some() || state.document.missing_parts().next().is_some() {
         ui.add_space(8.0);
-        recovery::absent(ui, state, memory, actions);
+        recovery::missing(ui, state, memory, actions);
     }
 }
 

@@ -261,7 +261,8 @@ pub fn label_map(state: &State) -> Option<LayerId> {
     };
     let volume = |l: &Layer| l.content.volume().cloned();
     let known = layers().find(|l| volume(l).is_some_and(|v| v.labels.is_some()));
-    let single = || layers().find(|l| l.path.is_some() && volume(l).is_some_and(|v| v.frames == 1));
+    let is_file = |l: &Layer| state.document.path(l).is_some();
+    let single = || layers().find(|l| is_file(l) && volume(l).is_some_and(|v| v.frames == 1));
     let found = known.or_else(single).or_else(|| layers().next());
     found.map(|l| l.id)
 }

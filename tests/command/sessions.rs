@@ -87,7 +87,7 @@ fn all_comes_back() {
     assert!(!text.contains(&*folder.path().to_string_lossy()), "{text}");
     let again = Window::opened(&path);
     assert_eq!(again.said(), "");
-    assert!(again.state.document.absent.is_empty());
+    assert!(again.state.document.missing_layers().next().is_none());
     assert_eq!(difference(&told(&window.state), &told(&again.state)), None);
     assert!(!again.state.is_dirty());
     assert!(again.state.history.undo_label().is_none());
@@ -274,12 +274,19 @@ fn made_again() {
     assert_eq!(std::fs::read_dir(&stored).expect("a folder").count(), 2);
     std::fs::remove_dir_all(&stored).expect("removed");
     let mut again = Window::opened(&path);
-    let absent: Vec<_> = again.state.document.absent.clone();
+    let absent: Vec<_> = again.state.document.missing_layers().cloned().collect();
     assert_eq!(absent.len(), 2, "{}", again.said());
     // Saved elsewhere meanwhile, the session still has them.
     let other = folder.path().join("other.arcuate");
     again.save(&other);
-    assert_eq!(Window::opened(&other).state.document.absent.len(), 2);
+    assert_eq!(
+        Window::opened(&other)
+            .state
+            .document
+            .missing_layers()
+            .count(),
+        2
+    );
     for (at, absent) in absent.into_iter().enumerate() {
         let message = again.said();
         let text = [
@@ -295,7 +302,7 @@ fn made_again() {
         let status = &again.state.session.notices.status;
         assert!(status.ends_with("same bytes"), "{status} {}", again.said());
     }
-    assert!(again.state.document.absent.is_empty());
+    assert!(again.state.document.missing_layers().next().is_none());
     // The message about them no longer applies.
     assert_eq!(again.said(), "");
     let lines = |state: &State| {
@@ -312,5 +319,5 @@ fn made_again() {
     assert_eq!(lines(&window.state), lines(&again.state));
     // And undo removes them again.
     again.act(Action::Undo);
-    assert_eq!(again.state.document.absent.len(), 1);
+    assert_eq!(again.state.document.missing_layers().count(), 1);
 }

@@ -15,7 +15,7 @@ use crate::state::edit::edit;
 use crate::state::track::kept;
 use crate::state::track::types::CurveParams;
 use crate::state::{Document, Effect, State};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 /// Number of streamlines sent for those of a layer, if known.
@@ -92,7 +92,10 @@ pub fn map(
 /// The voxels of the scan, else of the first image, and the file of that image.
 fn basis(document: &Document) -> Option<(Arc<crate::data::Grid>, Option<PathBuf>)> {
     let mut layers = document.scan().into_iter().chain(&document.layers);
-    layers.find_map(|l| Some((l.content.volume()?.grid.clone(), l.path.clone())))
+    layers.find_map(|l| {
+        let path = document.path(l).map(Path::to_owned);
+        Some((l.content.volume()?.grid.clone(), path))
+    })
 }
 
 pub fn done(state: &mut State, mapped: Mapped) {

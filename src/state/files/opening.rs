@@ -24,7 +24,6 @@ struct New {
     name: String,
     content: Content,
     origin: Origin,
-    path: Option<PathBuf>,
     notes: Vec<String>,
 }
 
@@ -68,7 +67,6 @@ pub fn demo(state: &mut State, head: Head, effects: &mut Vec<Effect>) {
             name: name.to_owned(),
             content,
             origin: Origin::Phantom { seed, part },
-            path: None,
             notes: Vec::new(),
         };
         add(state, new, |document, id| {
@@ -136,7 +134,6 @@ pub fn opened(state: &mut State, file: OpenedFile, effects: &mut Vec<Effect>) {
         name: name.clone(),
         content,
         origin,
-        path: Some(path.clone()),
         notes: notes.iter().map(ToString::to_string).collect(),
     };
     let together = std::mem::take(&mut state.session.files.opened_together);
@@ -189,7 +186,8 @@ pub fn take_offered_mask(state: &mut State, effects: &mut Vec<Effect>) {
     if let Some(beside) = &mut state.session.tensors.offered_mask {
         beside.taken = true;
     }
-    let scan = state.document.scan().and_then(|l| l.path.clone());
+    let scan = state.document.scan();
+    let scan = scan.and_then(|l| state.document.path(l).map(Path::to_owned));
     state.session.files.opened_together = scan.into_iter().chain([path.clone()]).collect();
     effects.push(Effect::submit(OpenFile::new(path)));
 }
@@ -258,12 +256,16 @@ fn choose_mask(document: &mut Document, new: LayerId, together: &[PathBuf]) -> O
     let mut candidates: Vec<Arc<Layer>> = document.layers.iter().rev().cloned().collect();
     // A new scan considers the masks that were opened before it.
     candidates.retain(|l| l.id == new || (new == scan.id && document.chosen_mask().is_none()));
-    let joined = |l: &Layer| l.path.as_ref().is_some_and(|p| together.contains(p));
+    let joined = |l: &Layer| {
+        let path = document.path(l);
+        path.is_some_and(|path| together.iter().any(|p| p == path))
+    };
     let meant = |l: &Layer| document.tensors.is_none() || (joined(l) && joined(&scan));
     let mut passed_over = None;
     for layer in candidates.iter().filter(|l| meant(l)) {
         let plain = document.origin(layer).is_plain_file();
-        let (Content::Mask(mask), Some(path), true) = (&layer.content, &layer.path, plain) else {
+        let (Content::Mask(mask), Some(path), true) = (&layer.content, document.path(layer), plain)
+        else {
             continue;
         };
         if document.can_be_fit_mask(layer) {
@@ -350,9 +352,9 @@ pub fn remember_window(state: &mut State, layer: LayerId, effects: &mut Vec<Effe
     let Some(layer) = state.document.layer(layer) else {
         return;
     };
-    let (path, window) = (layer.path.clone(), Some(layer.display.window));
+    let (path, window) = (state.document.path(layer), Some(layer.display.window));
     let mut recent = state.session.files.recent.iter_mut();
-    let Some(recent) = recent.find(|r| path.as_ref() == Some(&r.path)) else {
+    let Some(recent) = recent.find(|r| path == Some(&r.path)) else {
         return;
     };
     if recent.window != window && layer.content.volume().is_some() {
@@ -377,9 +379,12 @@ fn add(state: &mut State, new: New, then: impl FnOnce(&mut Document, LayerId)) {
         name,
         content,
         origin,
-        path,
         mut notes,
     } = new;
+    let path = match &origin {
+        Origin::File { file, .. } => Some(file.clone()),
+        _ => None,
+    };
     let mut layers = state.document.layers.iter();
     let ground = layers.find_map(|l| l.content.volume());
     let first = ground.is_none() && content.volume().is_some();
@@ -420,23 +425,28 @@ fn add(state: &mut State, new: New, then: impl FnOnce(&mut Document, LayerId)) {
             };
             let same_reading =
                 reading(document.origin(l)).is_some() && reading(&origin) == Some(true);
-            (scans == [true; 2] || same_reading) && path.is_some() && l.path == path
+            (scans == [true; 2] || same_reading)
+                && path.is_some()
+                && document.path(l) == path.as_deref()
         };
         let old = document.layers.iter().position(again);
-        let (id, at, display) = match old.map(|at| (at, document.layers.remove(at))) {
+        let (id, at, display, file_change) = match old.map(|at| (at, document.layers.remove(at))) {
             Some((at, old)) => {
                 let display = Display {
                     visible: old.display.visible,
                     opacity: old.display.opacity,
                     ..display
                 };
-                (old.id, at, display)
+                (old.id, at, display, old.file_change.clone())
             }
-            None => (LayerId(document.fresh_id()), document.layers.len(), display),
+            None => {
+                let id = LayerId(document.fresh_id());
+                (id, document.layers.len(), display, None)
+            }
         };
         let layer = Layer {
-            path,
             notes,
+            file_change,
             ..Layer::new(id, name, content, display, document.origins.add(origin))
         };
         document.layers.insert(at, Arc::new(layer));

@@ -48,7 +48,10 @@ pub(in crate::state) fn weights(state: &State, citations: &mut Citations) -> Str
 
 fn one(state: &State, layer: &Layer, weighed: &Weighed, citations: &mut Citations) -> String {
     let name = &layer.name;
-    let (from, f) = (&weighed.from, &weighed.figures);
+    let f = &weighed.figures;
+    let Some(from) = state.document.fit_inputs(weighed) else {
+        return String::new();
+    };
     let named = |id| state.document.layer(id).map(|l| format!("\"{}\"", l.name));
     let scan = named(from.scan).unwrap_or_else(|| "the scan".to_owned());
     let within = match from.mask.and_then(named) {

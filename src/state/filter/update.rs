@@ -267,7 +267,10 @@ fn run(
         }
         let last = state.document.weighed.get(&layer).filter(|_| !anew);
         let penalties = |p: &Params| (p.lasso, p.group);
-        let last = last.filter(|w| penalties(&w.from.params) == penalties(&key.params));
+        let last = last.filter(|w| {
+            let before = state.document.origins.weight_fit(w.fit);
+            before.is_some_and(|fit| penalties(&fit.params) == penalties(&key.params))
+        });
         // The run begins with the last value of the previous one.
         if let Some((_, before)) = last.and_then(|last| last.curve.split_last()) {
             request.curve = Curve::after(before);

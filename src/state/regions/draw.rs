@@ -184,6 +184,7 @@ fn made_of_voxels(state: &mut State) -> Option<(RegionId, Option<String>)> {
         shape: Arc::new(Shape::Mask(Mask::empty(&grid))),
         colour: None,
         visible: true,
+        label_number: None,
     }));
     Some((id, Some(note)))
 }

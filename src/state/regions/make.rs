@@ -286,12 +286,9 @@ pub fn labelled(state: &mut State, layer: LayerId, role: Role, masks: Vec<(i64, 
         for (i, ((number, mask), name)) in masks.into_iter().zip(names).enumerate() {
             let id = RegionId(document.fresh_id());
             last = Some(id);
-            let known = u32::try_from(number).ok().zip(table.as_ref());
+            let label_number = u32::try_from(number).ok();
+            let known = label_number.zip(table.as_ref());
             let own = known.map(|(number, table)| table.colour(number));
-            let number = u32::try_from(number).ok();
-            document
-                .label_numbers
-                .extend(number.map(|number| (id, number)));
             document.regions.push(Arc::new(Region {
                 id,
                 name,
@@ -301,6 +298,7 @@ pub fn labelled(state: &mut State, layer: LayerId, role: Role, masks: Vec<(i64, 
                     .or(Some(CATEGORIES[i % CATEGORIES.len()]))
                     .filter(|_| many),
                 visible: true,
+                label_number,
             }));
         }
     });

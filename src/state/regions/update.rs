@@ -73,6 +73,7 @@ pub(in crate::state) fn add(state: &mut State, role: Role, name: Option<String>,
             shape: Arc::new(shape),
             colour: None,
             visible: true,
+            label_number: None,
         };
         document.regions.push(Arc::new(region));
     });
@@ -105,6 +106,7 @@ pub fn duplicate(state: &mut State, id: RegionId) {
         let copy = Region {
             id: new,
             name: format!("{} copy", region.name),
+            label_number: None,
             ..(*region).clone()
         };
         let at = document.regions.iter().position(|r| r.id == id);
@@ -208,10 +210,7 @@ pub fn save_all(state: &mut State, path: PathBuf, as_labels: bool, effects: &mut
         };
         Effect::submit(SaveLabels {
             regions: regions.iter().map(one).collect(),
-            own: {
-                let known = &state.document.label_numbers;
-                regions.iter().map(|r| known.get(&r.id).copied()).collect()
-            },
+            own: regions.iter().map(|r| r.label_number).collect(),
             grid,
             path,
             command: format!("{} regions of {}", regions.len(), state.document.name),

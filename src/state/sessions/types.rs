@@ -78,7 +78,7 @@ pub enum SessionAction {
     /// Removes a missing layer from the session.
     Drop(LayerId),
     /// Removes missing regions or pathways from the session.
-    DropLeftOut(saved::Group),
+    DropParts(saved::Group),
 }
 
 /// The user's decision about a changed file.

@@ -17,7 +17,7 @@ use crate::state::edit::edit;
 use crate::state::files::opening;
 use crate::state::files::types::RecentKind;
 use crate::state::origin::{Origin, Origins};
-use crate::state::sessions::saved::{self, SavedLayer, SavedOrigin};
+use crate::state::sessions::saved::{self, AwaitedLayers, SavedLayer};
 use crate::state::sessions::unsaved::{Base, InFiles, summed};
 use crate::state::sessions::{Changed, Opening, SessionAction, UnsavedAction};
 use crate::state::streamlines::StreamlineRuntime;
@@ -79,11 +79,11 @@ pub fn act(state: &mut State, action: SessionAction, effects: &mut Vec<Effect>) 
         SessionAction::MakeAgain(layer) => later::make_again(state, layer, effects),
         SessionAction::Restore { layer, path } => later::restore(state, layer, path, effects),
         SessionAction::Drop(layer) => edit(state, "Remove from the session", false, |d| {
-            d.absent.retain(|a| a.layer.id != layer.0);
-            d.left_out.retain(|l| !l.is_of(layer));
+            d.remove_missing_layer(layer);
+            d.remove_missing_parts(|part| part.is_of(layer));
         }),
-        SessionAction::DropLeftOut(group) => edit(state, "Remove from the session", false, |d| {
-            d.left_out.retain(|l| !group.has(l));
+        SessionAction::DropParts(group) => edit(state, "Remove from the session", false, |d| {
+            d.remove_missing_parts(|part| group.has(part));
         }),
     }
 }
@@ -372,7 +372,7 @@ fn was_saved(state: &mut State, path: PathBuf, revision: u64, effects: &mut Vec<
     saving.file = Some(path.clone());
     saving.view = saving.view_asked.take();
     let then = saving.then.take();
-    let layers = state.document.layers.len() + state.document.absent.len();
+    let layers = state.document.layers.len() + state.document.missing_layers().count();
     let summary = summary(layers, &state.document);
     opening::remember(state, path, RecentKind::Session, summary, effects);
     forget_recovered(state, effects);
@@ -525,7 +525,7 @@ fn was_loaded(state: &mut State, restored: RestoredLayers, effects: &mut Vec<Eff
             .session
             .say_about(Topic::Away, Severity::Information, sentence);
     }
-    let missing = document.absent.iter().any(|a| a.kept().is_none());
+    let missing = document.missing_layers().any(|m| !m.can_be_made());
     let mut all = snapshots.iter().map(|s| &s.document).chain([&document]);
     let whole = !unknown && all.all(Document::is_whole);
     drop(all);
@@ -583,14 +583,14 @@ fn arrange_read(document: &mut Document, saved: &[SavedLayer]) {
 }
 
 /// Puts the layers produced by the fit in the order of the session, with the display that it stored.
-pub fn arrange(document: &mut Document, saved: &[SavedLayer]) {
+pub fn arrange(document: &mut Document, saved: &AwaitedLayers) {
     let map_of = |origin: &Origin| match origin.is_found_mask() {
         true => Some(FitMap::Mask),
         false => origin.fit_map(),
     };
     let was = |map: FitMap| {
-        let same = |l: &&SavedLayer| matches!(&l.from, SavedOrigin::Made { map: m } if *m == map);
-        saved.iter().find(same)
+        let mut layers = saved.layers().iter();
+        layers.find(|l| saved.map_of(l) == Some(map))
     };
     let here: Vec<(LayerId, FitMap)> = document
         .layers
@@ -608,7 +608,7 @@ pub fn arrange(document: &mut Document, saved: &[SavedLayer]) {
             None => document.layers.retain(|l| l.id != id),
         }
     }
-    arrange_read(document, saved);
+    arrange_read(document, saved.layers());
 }
 
 /// Whether a path is that of a session file.

@@ -52,7 +52,8 @@ pub fn read(
     let Some(found) = state.document.layer(layer).cloned() else {
         return;
     };
-    let (Content::Scan { dwi, gradients }, Some(path)) = (&found.content, &found.path) else {
+    let path = state.document.path(&found);
+    let (Content::Scan { dwi, gradients }, Some(path)) = (&found.content, path) else {
         return;
     };
     if dwi.frames != TensorLayout::VOLUMES || dwi.tensors == layout {
@@ -66,7 +67,7 @@ pub fn read(
         tensors: layout,
         ..reported
     };
-    let origin = Origin::opened(path.clone(), reported);
+    let origin = Origin::opened(path.to_owned(), reported);
     let content = Content::Scan {
         dwi: dwi.with_tensors(layout),
         gradients: gradients.clone(),

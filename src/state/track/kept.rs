@@ -135,9 +135,7 @@ pub fn keep(state: &mut State) {
     let kept = live.output.kept.clone();
     let number = count(kept.len() as u64);
     let content = Content::Tractogram(kept);
-    let cut = live.rays.as_ref().map_or(Cut::All, |rays| rays.cut);
-    let made = recipes::made(&state.document, &live.key, cut);
-    let origin = made.map(Origin::from).unwrap_or_default();
+    let origin = Origin::from(recipes::live_made(&live));
     add_layer(state, name, content, origin, display);
     state.session.notices.status = format!("Kept {number} {what} as a layer");
 }
@@ -154,7 +152,10 @@ pub fn save(state: &mut State, layer: Option<LayerId>, path: PathBuf, effects: &
         }),
         None => {
             let live = state.final_live();
-            live.map(|l| (l.output.kept.clone(), l.recipe.command()))
+            live.map(|l| {
+                let recipe = state.document.live_recipe(l);
+                (l.output.kept.clone(), recipe.command())
+            })
         }
     };
     let Some((tractogram, command)) = found else {

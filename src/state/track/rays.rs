@@ -12,7 +12,7 @@ use crate::state::track::jobs::shoot::{RayOutput, ShootRays};
 use crate::state::track::key::regions;
 use crate::state::track::types::{CurveKey, CurveParams, CutKey, RayResult, measure_range};
 use crate::state::track::update;
-use crate::state::{Effect, Recipe, State};
+use crate::state::{Effect, State};
 use std::sync::Arc;
 
 /// Time for coarse rays: a third of the tenth of a second after which a response seems late; drawing takes the rest.
@@ -128,7 +128,7 @@ pub fn shot(state: &mut State, job: &ShootRays, shot: RayOutput, wall_ms: f64) {
     if let Some(before) = before.filter(|_| job.coarse) {
         range = (range.0.min(before.range.0), range.1.max(before.range.1));
     }
-    let Some(mut live) = update::result(&state.document, output, key, job.cut, wall_ms) else {
+    let Some(mut live) = update::result(&state.document, output, key, wall_ms) else {
         return;
     };
     live.rays = Some(RayResult {
@@ -201,7 +201,4 @@ pub fn ranked(state: &mut State, all: DataId, cut: Cut, kept: Tractogram, least:
     }
     (rays.cut, rays.least) = (cut, least);
     Arc::make_mut(&mut live.output).kept = kept;
-    if let Recipe::Geodesic { cut: stated, .. } = &mut live.recipe {
-        *stated = cut;
-    }
 }

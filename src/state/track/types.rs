@@ -6,9 +6,10 @@ use crate::solvers::curves::{self, MAX_SEEDS, Seeding};
 use crate::solvers::geodesic::{self, Cut, RayMetric, Rays};
 use crate::state::core::display::Display;
 use crate::state::core::layer::LayerId;
+use crate::state::core::layer::OriginId;
 use crate::state::core::live::{self, LiveKey};
 use crate::state::recipe::RayMetricParams;
-use crate::state::{Method, Phase, Recipe};
+use crate::state::{Method, Phase};
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -117,7 +118,8 @@ pub struct CurveResult {
     /// Number of requested seeds.
     pub seeds: usize,
     pub wall_ms: f64,
-    pub recipe: Recipe,
+    /// The fit of the tensors, in the document's table of origins.
+    pub fit: OriginId,
     /// The target regions in the order of `output.per_target`.
     pub targets: Vec<RegionId>,
     pub key: CurveKey,

@@ -3,30 +3,20 @@
 use crate::data::Role;
 use crate::data::text::counted;
 use crate::solvers::curves;
-use crate::solvers::geodesic::Cut;
 use crate::state::core::live::Detail;
 use crate::state::core::words::{none_started, took};
-use crate::state::document::{Method, Unfiled};
-use crate::state::recipes::{curves_recipe, fit_of, fit_recipe};
+use crate::state::document::Method;
+use crate::state::recipes::fit_of;
 use crate::state::tensors::mask_text;
 use crate::state::tensors::types::BootstrapInput;
 use crate::state::track::jobs::LIVE;
 use crate::state::track::types::{CurveKey, CurveParams, CurveResult};
-use crate::state::{Document, Recipe, State, Task, segment};
+use crate::state::{Document, State, Task, segment};
 use std::sync::Arc;
 
 pub use crate::state::track::key::regions;
 
-/// The recipe of streamlines or rays; `None` if the tensors are not those of the document.
-pub fn recipe(document: &Document, key: &CurveKey, cut: Cut) -> Option<Recipe> {
-    let fit = fit_recipe(document, fit_of(document, key.field)?)?;
-    Some(match document.specs(&key.regions) {
-        Err(Unfiled(region)) => Recipe::NoCommand { region },
-        Ok(regions) => curves_recipe(fit, regions, key.curves.clone(), cut),
-    })
-}
-
-/// A mask was written: results that lacked it may now have a command.
+/// A mask was written: commands that lacked its file may now name it.
 pub fn exported(state: &mut State, path: &std::path::Path) {
     // Whatever the file contained before, it has been replaced.
     state.document.mask_files.retain(|(_, p)| p != path);
@@ -41,18 +31,6 @@ pub fn exported(state: &mut State, path: &std::path::Path) {
     };
     let written = state.session.files.masks_in_writing.remove(at);
     state.document.mask_files.push(written);
-    let cut = state.document.rays.cut;
-    let live = state.session.track.live.as_ref();
-    if let Some(live) = live.filter(|l| matches!(l.recipe, Recipe::NoCommand { .. }))
-        && let Some(recipe) = recipe(
-            &state.document,
-            &live.key,
-            live.rays.as_ref().map_or(cut, |r| r.cut),
-        )
-        && let Some(live) = &mut state.session.track.live
-    {
-        live.recipe = recipe;
-    }
 }
 
 /// The live result that `output` makes; `None` where its tensors are not those of the document.
@@ -60,12 +38,11 @@ pub fn result(
     document: &Document,
     output: Arc<curves::Output>,
     key: CurveKey,
-    cut: Cut,
     wall_ms: f64,
 ) -> Option<CurveResult> {
     let targets = key.regions.iter().filter(|r| r.role == Role::Target);
     Some(CurveResult {
-        recipe: recipe(document, &key, cut)?,
+        fit: fit_of(document, key.field)?,
         seeds: output.fates.iter().sum::<u64>() as usize,
         output,
         coarse: key.coarse,
@@ -134,7 +111,7 @@ fn status(state: &mut State, result: &CurveResult) {
 
 /// Shows the streamlines of the regions.
 pub fn live_done(state: &mut State, output: Arc<curves::Output>, key: CurveKey, wall_ms: f64) {
-    if let Some(live) = result(&state.document, output, key, Cut::All, wall_ms) {
+    if let Some(live) = result(&state.document, output, key, wall_ms) {
         show(state, live);
     }
 }

@@ -55,7 +55,7 @@ pub fn recipe(state: &State) -> Option<Recipe> {
             let selected = || selected_tracks(state).and_then(|l| sifted_recipe(state, l));
             match state.session.track.live {
                 // A command that does not reproduce the controls would be wrong unnoticed.
-                Some(_) => state.final_live().map(|l| l.recipe.clone()),
+                Some(_) => state.final_live().map(|l| state.document.live_recipe(l)),
                 None => selected().or_else(shown),
             }
         }

@@ -62,7 +62,7 @@ pub fn rays() {
     }));
     let live = window.state.session.track.live.as_ref().expect("rays");
     assert!(live.output.kept.len() < measures.len());
-    let command = live.recipe.command();
+    let command = window.state.document.live_recipe(live).command();
     window.act(Action::Track(TrackAction::Save {
         layer: None,
         path: here.join("window.tck"),
@@ -163,7 +163,12 @@ pub fn painted() {
         );
         if method == Method::Streamlines {
             assert!(
-                live.recipe.no_command().is_some(),
+                window
+                    .state
+                    .document
+                    .live_recipe(live)
+                    .no_command()
+                    .is_some(),
                 "the masks have no files yet"
             );
             for (region, name) in [(seed, "seed.nii.gz"), (target, "target.nii.gz")] {
@@ -178,7 +183,7 @@ pub fn painted() {
             .live
             .as_ref()
             .expect("a live result");
-        let command = live.recipe.command();
+        let command = window.state.document.live_recipe(live).command();
         assert!(command.contains("--seed mask:"), "{command}");
         let name = format!("{method:?}.tck");
         window.act(Action::Track(TrackAction::Save {

@@ -88,7 +88,11 @@ fn stay() {
         let layer = document.layer(id).expect("the streamlines");
         let weighed = &document.weighed[&id];
         let values = lines_of(layer).expect("lines").per_streamline[WEIGHT].to_vec();
-        (values, weighed.figures.clone(), weighed.from.clone())
+        (
+            values,
+            weighed.figures.clone(),
+            document.fit_inputs(weighed),
+        )
     };
     assert_eq!(weights(&back), weights(&window));
     // They do not apply to edited streamlines.
@@ -157,10 +161,9 @@ fn come_back() {
     assert_eq!(values[0].len(), all - 5);
     let back = &documents[1].weighed[&id];
     assert_eq!(back.figures, weighed.figures);
-    assert_eq!(
-        (&back.from, &back.lesions),
-        (&weighed.from, &weighed.lesions)
-    );
+    assert_eq!(back.lesions, weighed.lesions);
+    let inputs = [(0, &*weighed), (1, &**back)].map(|(i, w)| documents[i].fit_inputs(w));
+    assert!(inputs[0].is_some() && inputs[0] == inputs[1]);
     assert_eq!(documents[1].shown_by_weight(id), Shown::After);
     assert_eq!(documents[1].filter, documents[0].filter);
     for map in [WeightMap::Intra, WeightMap::Error] {

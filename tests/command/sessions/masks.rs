@@ -199,18 +199,18 @@ fn unreadable() {
     let two = folder.path().join("two.arcuate");
     std::fs::write(&two, whole.to_string()).expect("written");
     let mut two = Window::opened(&two);
-    let groups = saved::left_out(&two.state.document);
+    let groups = saved::missing_parts(&two.state.document);
     assert_eq!(groups.len(), 2, "{groups:?}");
     for (group, _) in &groups {
-        let left = two.state.document.left_out.iter();
+        let left = two.state.document.missing_parts();
         let others = left.filter(|l| !group.has(l)).count();
-        two.session(SessionAction::DropLeftOut(group.clone()));
-        assert_eq!(two.state.document.left_out.len(), others);
+        two.session(SessionAction::DropParts(group.clone()));
+        assert_eq!(two.state.document.missing_parts().count(), others);
     }
-    assert!(two.state.document.left_out.is_empty());
+    assert!(two.state.document.missing_parts().next().is_none());
     two.act(Action::Undo);
     two.act(Action::Undo);
-    assert_eq!(two.state.document.left_out.len(), count);
+    assert_eq!(two.state.document.missing_parts().count(), count);
 }
 
 /// A region that is the mask of a file stays while the file is missing, and returns with it.
@@ -227,14 +227,13 @@ fn waits() {
     window.act(Action::Region(RegionAction::FromLayer { layer, role }));
     // Including its number in a label map.
     let region = window.state.document.regions[0].id;
-    window.state.document.label_numbers.insert(region, 1024);
+    window
+        .state
+        .document
+        .edit_region(region, |r| r.label_number = Some(1024));
     let number = |window: &Window| {
-        let document = &window.state.document;
-        let numbers = document
-            .regions
-            .iter()
-            .map(|r| document.label_numbers.get(&r.id).copied());
-        numbers.collect::<Vec<_>>()
+        let regions = window.state.document.regions.iter();
+        regions.map(|r| r.label_number).collect::<Vec<_>>()
     };
     let path = folder.path().join("s.arcuate");
     window.save(&path);
@@ -247,7 +246,12 @@ fn waits() {
     let mut again = Window::opened(&path);
     again.session(SessionAction::OpenAnyway);
     assert!(masks(&again).is_empty());
-    assert_eq!(again.state.document.left_out.len(), 1, "{}", again.said());
+    assert_eq!(
+        again.state.document.missing_parts().count(),
+        1,
+        "{}",
+        again.said()
+    );
     again.save(&path);
     std::fs::rename(hide.join("m.gz"), &here).expect("moved");
     let later = Window::opened(&path);
@@ -258,7 +262,7 @@ fn waits() {
     again.session(SessionAction::Restore { layer, path });
     assert_eq!(number(&again), [Some(1024)]);
     assert_eq!(masks(&again), masks(&window), "{}", again.said());
-    assert!(again.state.document.left_out.is_empty());
+    assert!(again.state.document.missing_parts().next().is_none());
 }
 
 /// Commands use the file of an exported painted region, even after reopening the session, as long as the file is
@@ -272,7 +276,7 @@ fn exported() {
     let region = window.state.session.regions.selected.expect("selected");
     let command = |window: &Window| {
         let live = window.state.final_live().expect("tracked");
-        live.recipe.command()
+        window.state.document.live_recipe(live).command()
     };
     let file = folder.path().join("painted.nii.gz");
     let in_command = |window: &Window| command(window).contains("painted.nii.gz");

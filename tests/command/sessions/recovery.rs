@@ -5,11 +5,11 @@ use crate::support::test;
 use arcuate::data::Role;
 use arcuate::io::recovery::{RecoveryFolder, are_held, left_behind};
 use arcuate::jobs::session::{ResultStorage, SessionRequest};
-use arcuate::state::LayerAction;
 use arcuate::state::sessions::saved;
 use arcuate::state::sessions::unsaved::UnsavedPart;
 use arcuate::state::{
-    Action, Effect, Phase, SessionAction, SnapshotAction, TrackAction, UnsavedAction, update,
+    Action, Effect, LayerAction, Phase, SessionAction, SnapshotAction, TrackAction, UnsavedAction,
+    update,
 };
 use glam::DVec3;
 use libtest_mimic::Trial;
@@ -211,7 +211,7 @@ fn recipes() {
     window.save(&own);
     assert_eq!(window.state.saved_without().len(), 2);
     let mut crashed = Window::opened(&own);
-    assert_eq!(crashed.state.document.absent.len(), 2);
+    assert_eq!(crashed.state.document.missing_layers().count(), 2);
     crashed.place(Role::Target, DVec3::ONE, 4.0);
     let mut again = recovered(&mut crashed, &copy);
     assert!(!again.said().contains("copy is kept"), "{}", again.said());

@@ -473,7 +473,7 @@ fn made_again() {
     window.save(&path);
     let mut again = Window::opened(&path);
     assert_eq!(again.state.unsaved(), [], "{}", again.said());
-    let absent = again.state.document.absent.clone();
+    let absent: Vec<_> = again.state.document.missing_layers().cloned().collect();
     assert_eq!(absent.len(), 2);
     for absent in absent {
         again.session(SessionAction::MakeAgain(LayerId(absent.layer.id)));

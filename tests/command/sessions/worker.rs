@@ -157,7 +157,7 @@ fn later() {
     std::fs::rename(&from, &to).expect("renamed");
     let mut window = Window::opened(&path);
     window.session(SessionAction::OpenAnyway);
-    assert_eq!(window.state.document.absent.len(), 1);
+    assert_eq!(window.state.document.missing_layers().count(), 1);
     let restore = Action::Session(SessionAction::Restore { layer, path: to });
     let mut effects = update(&mut window.state, restore);
     let (event, output) = done(&mut window, &mut effects);

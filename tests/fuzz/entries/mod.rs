@@ -10,10 +10,10 @@ use arcuate::compute::Control;
 use arcuate::data::{Grid, Tractogram};
 use arcuate::io::convert::{self, Plan};
 use arcuate::io::gradients::TableFiles;
-use arcuate::io::session;
-use arcuate::io::{self, Error, Opened, Reading, bids, image, streamlines};
-use arcuate::jobs::session::{Entry as FileEntry, Found, Item, Parsed, ReadSession};
-use arcuate::jobs::session::{NotRestored, Restored, Standing, Unread};
+use arcuate::io::{self, Error, Opened, Reading, bids, image, session, streamlines};
+use arcuate::jobs::session::{
+    Entry as FileEntry, Found, Item, NotRestored, Parsed, ReadSession, Restored, Standing, Unread,
+};
 use arcuate::state::State;
 use arcuate::state::origin::Origins;
 use arcuate::state::sessions::saved;
@@ -421,7 +421,7 @@ pub fn document(path: &Path, file: &session::SessionFile) -> bool {
         mask_files: Vec::new(),
         path: path.to_owned(),
         sha256: String::new(),
-        content: Parsed::new(()),
+        content: Parsed::new(saved::parse(file.content.clone())),
         program: file.program.clone(),
         computed_on: file.computed_on.clone(),
         masks: masks.collect(),

@@ -222,7 +222,8 @@ fn live() {
     window.holding = false;
     window.deliver(|_| {});
     let live = session(&window).track.live.expect("streamlines");
-    assert!(live.recipe.command().contains("--seed sphere:3,0,0,4"));
+    let recipe = window.state.document.live_recipe(&live);
+    assert!(recipe.command().contains("--seed sphere:3,0,0,4"));
     assert!(
         session(&window).track.schedule.failure().is_none()
             && !session(&window).device.fallback.live

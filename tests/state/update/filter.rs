@@ -292,7 +292,8 @@ fn refused() {
     assert_eq!(window.state.cannot_filter(), None);
     act(&mut window, FilterAction::Run);
     assert_eq!(said(&window), "");
-    assert_eq!(weighed(&window).from.times, Times::Both(timing));
+    let from = window.state.document.fit_inputs(weighed(&window));
+    assert_eq!(from.expect("the fit").times, Times::Both(timing));
     // Elsewhere.
     let far = lines().moved(glam::DAffine3::from_translation(DVec3::splat(900.0)));
     let event = file("/data/far.trx", Loaded::Tractogram(far));

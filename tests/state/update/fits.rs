@@ -288,15 +288,8 @@ fn named_gradients() {
         },
     )));
     window.place(Role::Seed, DVec3::ZERO);
-    let live = window
-        .state
-        .session
-        .track
-        .live
-        .as_ref()
-        .expect("live")
-        .recipe
-        .command();
+    let live = window.state.session.track.live.as_ref().expect("live");
+    let live = window.state.document.live_recipe(live).command();
     for command in [window.fit().command(), live] {
         let named = "/data/scan.nii.gz --bval /other/a.bval --bvec /other/a.bvec";
         assert!(command.contains(named), "{command}");
@@ -312,10 +305,11 @@ fn no_file() {
         role: Role::Mask,
     }));
     let live = window.state.session.track.live.clone().expect("live");
-    let sentence = live.recipe.no_command().expect("no command");
+    let recipe = window.state.document.live_recipe(&live);
+    let sentence = recipe.no_command().expect("no command");
     assert!(sentence.contains("\"Brain mask\""), "{sentence}");
-    assert!(live.recipe.command().starts_with("# "));
-    window.act(Action::CopyCommand(live.recipe));
+    assert!(recipe.command().starts_with("# "));
+    window.act(Action::CopyCommand(recipe));
     assert!(window.copied.is_empty(), "{:?}", window.copied);
     let reported = |m: &arcuate::state::Message| m.text == sentence;
     assert!(window.state.session.notices.messages.iter().any(reported));
@@ -364,7 +358,7 @@ fn beside() {
     let named = "The choice of \"scan_brain_mask\" as the brain mask of the fit";
     assert_eq!(unsaved[0].words(), named);
     let (chosen, mask) = window.state.document.chosen_mask().expect("the mask");
-    assert_eq!(chosen.path.as_ref(), Some(&path));
+    assert_eq!(window.state.document.path(chosen), Some(&*path));
     assert_eq!(window.tensors().mask.inside, mask.inside);
     assert_eq!(window.tensors().mask_found, None);
     assert_eq!(window.state.offered_mask(), None);

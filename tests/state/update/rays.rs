@@ -67,6 +67,10 @@ fn cut_to(window: &mut Window, cut: Cut, phase: Phase) {
     change(window, phase, |rays| rays.cut = cut);
 }
 
+fn recipe(window: &Window) -> Recipe {
+    window.state.document.live_recipe(live(window))
+}
+
 pub(super) fn live(window: &Window) -> &arcuate::state::CurveResult {
     window
         .state
@@ -87,14 +91,14 @@ fn follow_the_switch() {
     // The strongest tenth of all that pass.
     let passed = live(&window).rays.as_ref().map_or(0, |r| r.measures.len());
     assert_eq!(live(&window).output.kept.len(), passed.div_ceil(10));
-    let command = live(&window).recipe.command();
+    let command = recipe(&window).command();
     for option in [" --sharpen power:6 ", " --cut top:10%"] {
         assert!(command.contains(option), "{command}");
     }
-    assert!(matches!(live(&window).recipe, Recipe::Geodesic { .. }));
+    assert!(matches!(recipe(&window), Recipe::Geodesic { .. }));
     window.act(Action::Undo);
     assert!(live(&window).rays.is_none());
-    assert!(matches!(live(&window).recipe, Recipe::Track { .. }));
+    assert!(matches!(recipe(&window), Recipe::Track { .. }));
     window.act(Action::Redo);
     assert!(live(&window).rays.is_some());
 }
@@ -125,8 +129,8 @@ fn coarse() {
         steps += 1;
         assert!(live(&window).coarse && live(&window).seeds < all);
         assert!(window.state.session.track.schedule.waits_for_rest());
-        let Recipe::Geodesic { regions, .. } = &live(&window).recipe else {
-            panic!("{:?}", live(&window).recipe)
+        let Recipe::Geodesic { regions, .. } = &recipe(&window) else {
+            panic!("{:?}", recipe(&window))
         };
         assert!(regions[0].shape.to_string().contains(&format!(":{x},0,0")));
     }
@@ -186,7 +190,7 @@ fn cut() {
         let kept = &live(&window).output.kept.per_streamline["cm"];
         let least = kept.iter().copied().min_by(f32::total_cmp);
         assert_eq!(live(&window).rays.as_ref().and_then(|r| r.least), least);
-        assert!(matches!(&live(&window).recipe, Recipe::Geodesic { cut: c, .. } if *c == cut));
+        assert!(matches!(&recipe(&window), Recipe::Geodesic { cut: c, .. } if *c == cut));
     }
     // A drag was one step; so were the others. None of them shot, nor does undoing them.
     window.act(Action::Undo);
@@ -271,13 +275,13 @@ fn splines() {
         r.medium.precision = Precision::Half;
         r.params.walk.interpolation = Interpolation::CubicBSpline;
     });
-    let command = live(&window).recipe.command();
+    let command = recipe(&window).command();
     for option in ["--interpolation cubic", "--precision f16"] {
         assert!(command.contains(option), "{command}");
     }
     let id = live(&window).rays.as_ref().map(|r| r.all.id());
     change(&mut window, Phase::Done, |r| r.params.walk.step_mm = 1.0);
-    assert!(live(&window).recipe.command().contains("--step 1 "));
+    assert!(recipe(&window).command().contains("--step 1 "));
     assert_ne!(live(&window).rays.as_ref().map(|r| r.all.id()), id);
     let last = shots(&window).last().map(|s| s.medium.is_some());
     assert_eq!(last, Some(true), "prepared once");
@@ -298,13 +302,13 @@ fn undo() {
     ];
     for edit in edits {
         change(&mut window, Phase::Done, edit);
-        let command = live(&window).recipe.command();
+        let command = recipe(&window).command();
         pictures.push(picture(&window.state) + &command);
     }
     let last = pictures.len() - 1;
     for expected in pictures[1..last].iter().rev() {
         window.act(Action::Undo);
-        let command = live(&window).recipe.command();
+        let command = recipe(&window).command();
         assert_eq!(&(picture(&window.state) + &command), expected);
     }
     window.act(Action::Undo);
@@ -422,7 +426,7 @@ fn late() {
         ));
         events.reverse();
     });
-    let step = |w: &Window| match &live(w).recipe {
+    let step = |w: &Window| match &recipe(w) {
         Recipe::Geodesic { params, .. } => params.walk.step_mm,
         other => panic!("{other:?}"),
     };
@@ -528,7 +532,7 @@ fn out_of_date() {
     window.holding = false;
     window.act(Action::Track(TrackAction::Repeat));
     assert_eq!(window.state.standing(), Some(Standing::Final));
-    assert!(live(&window).recipe.command().contains("--step 0.4"));
+    assert!(recipe(&window).command().contains("--step 0.4"));
     // A cut that many rays wait for is not their result either.
     window.state.document.rays.cut = Cut::Top(1);
     assert_ne!(window.state.standing(), Some(Standing::Final));

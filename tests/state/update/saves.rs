@@ -274,11 +274,7 @@ fn long_lists() {
         display::line_display(),
         origin,
     );
-    let path = Some(path);
-    state
-        .document
-        .layers
-        .push(Arc::new(Layer { path, ..layer }));
+    state.document.layers.push(Arc::new(layer));
     let seconds = |work: &mut dyn FnMut()| {
         let one = |work: &mut dyn FnMut()| {
             let before = thread_time();
@@ -289,7 +285,7 @@ fn long_lists() {
     };
     let draft = saved::autosave(&state);
     let text = draft.content.value();
-    let runs = &text["document"]["layers"][0]["edits"][0]["Keep"]["runs"];
+    let runs = &text["origins"][1]["edited"]["step"]["keep"]["runs"];
     assert_eq!(runs.as_array().map(Vec::len), Some(COUNT / 2));
     let reported = seconds(&mut || drop(draft.content.value()));
     let requested = seconds(&mut || drop(saved::autosave(&state)));

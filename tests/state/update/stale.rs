@@ -266,8 +266,9 @@ fn live_of_old_tensors() {
         .live
         .as_ref()
         .expect("a live result");
-    let Recipe::Track { fit, .. } = &live.recipe else {
-        panic!("{:?}", live.recipe)
+    let recipe = window.state.document.live_recipe(live);
+    let Recipe::Track { fit, .. } = &recipe else {
+        panic!("{recipe:?}")
     };
     assert_eq!(fit.params.method, Method::Ols);
 }
@@ -294,12 +295,8 @@ fn live_without_seed() {
         events.reverse();
     });
     let recipe = |w: &Window| {
-        w.state
-            .session
-            .track
-            .live
-            .as_ref()
-            .map(|l| l.recipe.command())
+        let live = w.state.session.track.live.as_ref();
+        live.map(|l| w.state.document.live_recipe(l).command())
     };
     assert!(recipe(&window).is_some_and(|c| c.contains("sphere:1,0,0,5")));
     step(&mut window, 1.0);

@@ -66,6 +66,7 @@ pub fn with_regions(mut state: State, n: usize) -> State {
             }),
             colour: None,
             visible: true,
+            label_number: None,
         }));
     }
     state

@@ -85,6 +85,7 @@ fn undone() {
             }),
             colour: None,
             visible: true,
+            label_number: None,
         }));
     }
     session.guide_back(&state.document);
@@ -293,6 +294,7 @@ fn remarks() {
             shape: Arc::new(shape),
             colour: None,
             visible: true,
+            label_number: None,
         })
     };
     let one = region(1, "Seed", Role::Seed, middle);

@@ -230,12 +230,8 @@ fn command() {
             starts: None,
         },
     );
-    let recipe = state
-        .session
-        .track
-        .live
-        .as_ref()
-        .map(|l| l.recipe.command());
+    let live = state.session.track.live.as_ref();
+    let recipe = live.map(|l| state.document.live_recipe(l).command());
     assert!(recipe.as_ref().is_some_and(|c| c.starts_with("arcuate ")));
     assert_eq!(chunk(&state), recipe);
 }

@@ -114,6 +114,7 @@ pub fn add_sphere(state: &mut State, role: Role, centre: DVec3, radius_mm: f64) 
         shape: Arc::new(Shape::Sphere { centre, radius_mm }),
         colour: None,
         visible: true,
+        label_number: None,
     }));
     id
 }
@@ -121,7 +122,6 @@ pub fn add_sphere(state: &mut State, role: Role, centre: DVec3, radius_mm: f64) 
 /// A live result without any computation.
 pub fn add_live(state: &mut State, output: curves::Output) {
     let fit = state.document.tensors.as_ref().unwrap().origin;
-    let recipe = state.document.recipe_from(fit);
     let document = &state.document;
     let key = CurveKey {
         field: document.tensors.as_ref().unwrap().field.id(),
@@ -135,7 +135,7 @@ pub fn add_live(state: &mut State, output: curves::Output) {
         coarse: false,
         seeds: 100,
         wall_ms: 18.0,
-        recipe,
+        fit,
         targets: Vec::new(),
         rays: None,
     });

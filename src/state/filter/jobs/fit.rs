@@ -348,6 +348,7 @@ impl FitWeights {
                     shape: Arc::new(Shape::Mask(mask)),
                     colour: None,
                     visible: false,
+                    label_number: None,
                 };
                 Some(meeting(now, region, backend, control)?)
             }

@@ -9,7 +9,8 @@ pub fn recipe(state: &State) -> Option<Recipe> {
     let (layer, _) = state.document.filtered()?;
     let least = state.document.filter.least(layer.id);
     if let Some((weighed, _)) = state.document.weighed_of(layer) {
-        return weight_recipe(&state.document, layer.id, &weighed.from, least);
+        let from = state.document.fit_inputs(weighed)?;
+        return weight_recipe(&state.document, layer.id, &from, least);
     }
     let from = of(state, &crate::state::filter::update::key(state)?)?;
     weight_recipe(&state.document, layer.id, &from, 0.0)

@@ -18,14 +18,15 @@ pub fn follow(state: &mut State, effects: &mut Vec<Effect>) {
     let looked_at = document.filtered();
     let found = looked_at.and_then(|(layer, lines)| {
         let (weighed, weights) = document.weighed_of(layer)?;
-        let fit = request(document, lines, &weighed.from).ok()?;
-        Some((layer.id, &weighed.from, weights.clone(), fit))
+        let from = document.fit_inputs(weighed)?;
+        let fit = request(document, lines, &from).ok()?;
+        Some((layer.id, from, weights.clone(), fit))
     });
     let Some((id, from, weights, fit)) = found else {
         state.session.filter.sums.ask(None);
         return;
     };
-    let Some((key, rules)) = rows(state, id, &fit.tractogram, from) else {
+    let Some((key, rules)) = rows(state, id, &fit.tractogram, &from) else {
         return;
     };
     let working = &mut state.session.filter;

@@ -74,7 +74,7 @@ pub fn show(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<A
         bundles::lesions(ui, state, weighed, memory, actions);
     });
     single(ui, memory, actions);
-    rows::dimmed(ui, dim, |ui| figures(ui, weighed, memory));
+    rows::dimmed(ui, dim, |ui| figures(ui, state, weighed, memory));
 }
 
 /// Warns that the streamlines differ from those that were fitted.
@@ -236,7 +236,7 @@ fn single(ui: &mut Ui, memory: &mut Memory, actions: &mut Vec<Action>) {
     }
 }
 
-fn figures(ui: &mut Ui, weighed: &Weighed, memory: &mut Memory) {
+fn figures(ui: &mut Ui, state: &State, weighed: &Weighed, memory: &mut Memory) {
     let f = &weighed.figures;
     let left_out = [
         (f.outside, "outside the fitted voxels"),
@@ -262,8 +262,12 @@ fn figures(ui: &mut Ui, weighed: &Weighed, memory: &mut Memory) {
         return;
     }
     let ended = super::progress::ended(f.ended);
+    let fit = state.document.origins.weight_fit(weighed.fit);
     let readings = [
-        ("Model", weighed.from.params.model.name()),
+        (
+            "Model",
+            fit.map_or_else(String::new, |fit| fit.params.model.name()),
+        ),
         ("Root mean square error", significant(f.rmse)),
         ("Objective", significant(f.objective)),
         ("Optimality (KKT)", significant(f.kkt)),

@@ -197,9 +197,9 @@ fn space_check(state: &State, memory: &mut Memory) -> Option<Check> {
         }
     }
     for layer in &state.document.layers {
-        if let Some(said) = state.document.replaced.get(&layer.id) {
+        if let Some(change) = &layer.file_change {
             verdict = Verdict::Warning;
-            report.push(format!("{}: {said}", layer.name));
+            report.push(format!("{}: {change}", layer.name));
         }
     }
     let other = |g: &Arc<Grid>| !first.matches(g);
@@ -208,7 +208,8 @@ fn space_check(state: &State, memory: &mut Memory) -> Option<Check> {
         .filter(|(_, g, _)| other(g))
         .map(|(l, _, _)| l.name.as_str())
         .collect();
-    let lines = state.document.layers.iter().filter(|l| l.path.is_some());
+    let lines = state.document.layers.iter();
+    let lines = lines.filter(|l| state.document.path(l).is_some());
     let filled = |l: &Arc<Layer>| matches!(&l.content, Content::Mask(mask) if mask.count() > 0);
     let requested = match state.document.layers.iter().any(filled) {
         true => "",

@@ -131,7 +131,8 @@ fn forced() {
     assert_eq!(said(&window), "");
     let id = layer(&window).id;
     let weighed = window.state.document.weighed[&id].clone();
-    assert!(weighed.from.params.force_model);
+    let from = window.state.document.fit_inputs(&weighed);
+    assert!(from.expect("the fit").params.force_model);
     let command = arcuate::state::update::filter_recipe(&window.state).expect("a command");
     assert!(
         command.command().contains(" --force-model"),
