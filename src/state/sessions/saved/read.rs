@@ -152,7 +152,7 @@ pub(in crate::state) fn item(
     })
 }
 
-/// A layer and what its session says of it are of two kinds.
+/// The content of a layer and its origin in the session are of two kinds.
 const ANOTHER_KIND: &str = "The session file describes this layer differently";
 
 /// A document of a session, with sentences about changes, and about parts left out, which stay in the session.

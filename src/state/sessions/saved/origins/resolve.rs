@@ -14,7 +14,7 @@ use crate::state::sessions::saved::{
 };
 use std::path::PathBuf;
 
-/// What became of each origin of a table; an error is half a sentence.
+/// The origins of a table in the document; an error is half a sentence.
 pub struct Resolved(Vec<Result<OriginId, String>>);
 
 impl Resolved {
@@ -26,7 +26,7 @@ impl Resolved {
         found.unwrap_or_else(|| Err(format!("the session has no origin {number}")))
     }
 
-    /// An input. Where its layer is not here, the layer says it once it has come.
+    /// An input. If its layer is missing, the origin follows once the layer is loaded.
     fn input(&self, document: &Document, saved: &SavedInput) -> Input {
         let now = document.input(LayerId(saved.layer));
         let known = document.layer(now.layer).map(|_| self.get(saved.origin));
@@ -40,7 +40,7 @@ impl Resolved {
 }
 
 impl Table<'_> {
-    /// Takes the origins into the table of a document whose layers of files are there.
+    /// Adds the origins to the table of a document whose layers of files are loaded.
     pub fn resolve(self, document: &Document, read: &ReadSession) -> Resolved {
         let mut resolved = Resolved(Vec::new());
         for saved in self.0 {

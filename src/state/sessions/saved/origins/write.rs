@@ -15,7 +15,7 @@ use crate::state::sessions::saved::{
 use std::collections::{BTreeMap, BTreeSet};
 
 impl Lists<'_> {
-    /// The number of an origin, which is written before what names it.
+    /// The number of an origin, which is written before the origins that refer to it.
     pub(in crate::state) fn origin(&mut self, document: &Document, id: OriginId) -> usize {
         if let Some(number) = self.numbered.get(&id) {
             return *number;
@@ -160,7 +160,7 @@ impl Lists<'_> {
         let finite = |v: f32| Some(v).filter(|v| v.is_finite());
         let value = |w: &Within| (w.name.clone(), finite(w.low), finite(w.high));
         let region = |region: &Region| SavedRegion {
-            // Read before the layers are.
+            // Read before the layers.
             shape: match &*region.shape {
                 Shape::Mask(mask) => SavedShape::Mask(self.mask(mask)),
                 _ => self.region(document, region).shape,
@@ -208,7 +208,7 @@ impl Lists<'_> {
         now.get(&number).copied()
     }
 
-    /// With the files and masks of another session in the numbers of this one.
+    /// Renumbers the files and masks of an origin of another session.
     fn renumber_origin(&mut self, read: &ReadSession, saved: &mut SavedOrigin) -> Option<()> {
         match saved {
             SavedOrigin::File {
