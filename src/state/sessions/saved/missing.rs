@@ -221,7 +221,7 @@ impl MissingLayer {
         }
         let table = Table::new(&self.read);
         let origin = table
-            .resolve(document, &self.read)
+            .resolve(document, &self.read, [self.layer.origin])
             .get(table.unedited(self.layer.origin));
         Some(
             origin.and_then(|origin| match document.origins.base(origin) {

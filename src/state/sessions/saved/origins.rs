@@ -27,6 +27,7 @@ use crate::state::sessions::saved::{
 };
 use glam::DAffine3;
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeSet;
 
 /// The origin of a layer, pathway or fit, as in [`Origin`](crate::state::origin::Origin). Origins are numbered from 1 in
 /// the order of the table; 0 is unknown.
@@ -255,6 +256,19 @@ impl<'a> Table<'a> {
 
     pub fn get(self, number: usize) -> Option<&'a SavedOrigin> {
         self.0.get(number.checked_sub(1)?)
+    }
+
+    /// These origins and all that they are made from.
+    fn needed(self, numbers: impl IntoIterator<Item = usize>) -> BTreeSet<usize> {
+        let mut needed = BTreeSet::new();
+        let mut left: Vec<usize> = numbers.into_iter().collect();
+        while let Some(number) = left.pop() {
+            if number > 0 && needed.insert(number) {
+                let saved = self.get(number);
+                left.extend(saved.map_or_else(Vec::new, SavedOrigin::inputs));
+            }
+        }
+        needed
     }
 
     /// The origin before it was edited, moved or reoriented last.

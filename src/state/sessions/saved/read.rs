@@ -216,7 +216,7 @@ pub fn build(
     // Regions report why their masks are missing.
     set_missing(&mut document, &missing, saved, read);
     let regions = regions::put(&mut document, read, saved);
-    let origins = table.resolve(&document, read);
+    let origins = table.resolve(&document, read, saved.layers.iter().map(|l| l.origin));
     for layer in &saved.layers {
         let id = LayerId(layer.id);
         if document.layer(id).is_none() {

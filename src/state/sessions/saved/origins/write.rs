@@ -12,7 +12,7 @@ use crate::state::sessions::saved::{
     SavedCurves, SavedEdit, SavedFit, SavedInput, SavedMask, SavedOrigin, SavedReading,
     SavedRegion, SavedRules, SavedShape, SavedStart, SavedWeightFit, Table, density,
 };
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 impl Lists<'_> {
     /// The number of an origin, which is written before the origins that refer to it.
@@ -185,19 +185,9 @@ impl Lists<'_> {
         number: usize,
     ) -> Option<usize> {
         let table = Table::new(read);
-        let (mut needed, mut left) = (BTreeSet::new(), vec![number]);
-        while let Some(number) = left.pop() {
-            if number > 0 && needed.insert(number) {
-                let inputs = table.get(number)?.inputs();
-                if inputs.iter().any(|from| *from >= number) {
-                    return None;
-                }
-                left.extend(inputs);
-            }
-        }
-        // Each stands behind those that it is made from.
+        // An origin stands after those that it is made from.
         let mut now = BTreeMap::from([(0, 0)]);
-        for number in needed {
+        for number in table.needed([number]) {
             let mut saved = table.get(number)?.clone();
             for from in saved.inputs_mut() {
                 *from = *now.get(from)?;
