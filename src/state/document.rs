@@ -217,8 +217,8 @@ impl Document {
         self.layers.iter().find(|l| l.id == id)
     }
 
-    /// How files differ from those that the session was saved with, a sentence each, in the order in which their layers
-    /// were opened.
+    /// Sentences about files that had changed since the session was saved, in the order in which their layers were
+    /// opened.
     pub fn file_changes(&self) -> Vec<String> {
         let mut changed: Vec<_> = self.layers.iter().collect();
         changed.sort_by_key(|layer| layer.id);

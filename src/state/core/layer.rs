@@ -64,7 +64,7 @@ pub struct Layer {
     pub unit_scale: f32,
     /// Remarks from reading it, one sentence each.
     pub notes: Vec<String>,
-    /// How the file differs from the one that the session was saved with: a sentence.
+    /// The sentence about its file, which had changed since the session was saved.
     pub file_change: Option<String>,
 }
 

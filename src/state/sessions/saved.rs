@@ -61,7 +61,7 @@ use std::path::{Path, PathBuf};
 /// The state's part of a session file. Files, masks and layers are referred to by their numbers.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct Content {
-    /// Where layers come from; documents of one session share the table.
+    /// Origins of layers; documents of one session share the table.
     pub origins: Vec<SavedOrigin>,
     pub document: SavedDocument,
     #[serde(default)]
@@ -138,15 +138,15 @@ pub struct SavedLayer {
     pub id: u64,
     pub name: String,
     pub display: Display,
-    /// Where it comes from, by its number in the session's table of origins.
+    /// Its origin, by its number in the session's table.
     pub origin: usize,
-    /// The content of a layer that no file holds and that is not made again.
+    /// The content of a layer that is in no file and is not recomputed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub content: Option<SavedContent>,
-    /// Its file was not what an earlier session was saved with, and was taken as it is: a sentence.
+    /// The sentence about its file, which had changed since an earlier session was saved, and was accepted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub file_change: Option<String>,
-    /// Of streamlines.
+    /// Weights of its streamlines.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub weights: Option<Box<SavedWeights>>,
 }
@@ -193,7 +193,7 @@ pub struct SavedGrid {
     pub space_code: i16,
 }
 
-/// A pathway that was kept; it is solved again.
+/// A kept pathway, which is recomputed.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct SavedPathway {
     pub id: u64,
@@ -263,7 +263,7 @@ pub struct SavedRun {
 /// Inputs of the speed besides the image.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct SavedInputs {
-    /// With the volume of it.
+    /// A layer, and the index of its volume.
     pub layer: Option<(SavedInput, usize)>,
     pub painted: [Vec<SavedRegion>; 2],
 }

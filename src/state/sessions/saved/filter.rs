@@ -113,7 +113,9 @@ fn put_on(
             count(lines.len() as u64)
         ));
     }
-    let fit = Table::new(read).resolve(document, read).get(saved.fit)?;
+    let fit = Table::new(read)
+        .resolve(document, read, [saved.fit])
+        .get(saved.fit)?;
     let known = document.origins.weight_fit(fit);
     known.ok_or("the session does not say what they were fitted to")?;
     let before = lines.id();
@@ -189,7 +191,7 @@ fn map(
     let scan = document.fit_inputs(weights).map(|from| from.scan);
     let scan = scan.and_then(|scan| document.layer(scan));
     scan.ok_or("its scan is missing")?;
-    let origins = Table::new(read).resolve(document, read);
+    let origins = Table::new(read).resolve(document, read, [layer.origin]);
     let origin = origins.get(layer.origin)?;
     let content = Content::Image(Volume::scalar(grid, values.to_vec()));
     let (name, display) = (layer.name.clone(), layer.display.clone());

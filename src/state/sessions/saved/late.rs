@@ -67,7 +67,7 @@ pub fn restore_missing(
         ) => Some(not_what_it_was(&found.entry, path, why)),
         _ => saved.file_change.clone(),
     };
-    // Whatever else the session says of the file is true of it where it lies now.
+    // Everything else in the session that refers to the file finds it at its new path.
     let read = match &restored {
         Restored::File { path, .. } => Arc::new(missing.session_with_file_at(path.clone())),
         _ => missing.read.clone(),

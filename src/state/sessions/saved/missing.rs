@@ -175,7 +175,7 @@ pub fn unopened(document: &Document) -> Option<String> {
 }
 
 impl MissingLayer {
-    /// Where it comes from before it was edited, moved and reoriented.
+    /// Its origin before any edit, transform and reorientation.
     pub(in crate::state) fn base(&self) -> Option<&SavedOrigin> {
         Table::new(&self.read).base(self.layer.origin)
     }
@@ -214,14 +214,14 @@ impl MissingLayer {
         matches!(self.base(), Some(SavedOrigin::Curves(_)))
     }
 
-    /// How its streamlines were made; `None` where they were not made here. An error is half a sentence.
+    /// The recipe of its streamlines; `None` if they were not computed here. An error is half a sentence.
     pub fn made(&self, document: &Document) -> Option<Result<Arc<Made>, String>> {
         if !self.can_be_made() {
             return None;
         }
         let table = Table::new(&self.read);
         let origin = table
-            .resolve(document, &self.read)
+            .resolve(document, &self.read, [self.layer.origin])
             .get(table.unedited(self.layer.origin));
         Some(
             origin.and_then(|origin| match document.origins.base(origin) {

@@ -26,8 +26,10 @@ use crate::state::sessions::saved::{
 use crate::state::track::types::CurveParams;
 use glam::DAffine3;
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeSet;
 
-/// Where something comes from, as [`Origin`] has it. Of origins 0 is unknown, and n is the n-th of the table.
+/// The origin of a layer, pathway or fit, as in [`Origin`](crate::state::origin::Origin). Origins are numbered from 1 in
+/// the order of the table; 0 is unknown.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum SavedOrigin {
@@ -78,7 +80,7 @@ pub enum SavedOrigin {
     },
 }
 
-/// The user's statements about a file where it is silent itself.
+/// The user's reading of a file where it leaves something open.
 #[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
 pub struct SavedReading {
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -169,7 +171,7 @@ pub struct SavedWeightFit {
     pub times: Times,
     pub params: commit::Params,
     pub shells: usize,
-    /// Of the tensors that give directions.
+    /// Parameters of the tensors that give directions.
     pub tensors: tensor_fit::Params,
 }
 
@@ -235,7 +237,7 @@ impl SavedOrigin {
     }
 }
 
-/// The origins of a session that was read.
+/// The table of origins of an opened session.
 #[derive(Clone, Copy, Debug)]
 pub struct Table<'a>(&'a [SavedOrigin]);
 
@@ -255,6 +257,19 @@ impl<'a> Table<'a> {
         self.0.get(number.checked_sub(1)?)
     }
 
+    /// These origins and all that they are made from.
+    fn needed(self, numbers: impl IntoIterator<Item = usize>) -> BTreeSet<usize> {
+        let mut needed = BTreeSet::new();
+        let mut left: Vec<usize> = numbers.into_iter().collect();
+        while let Some(number) = left.pop() {
+            if number > 0 && needed.insert(number) {
+                let saved = self.get(number);
+                left.extend(saved.map_or_else(Vec::new, SavedOrigin::inputs));
+            }
+        }
+        needed
+    }
+
     /// The origin before it was edited, moved or reoriented last.
     fn before(self, number: usize) -> Option<usize> {
         match self.get(number)? {
@@ -271,7 +286,7 @@ impl<'a> Table<'a> {
         numbers.filter_map(move |n| self.get(n))
     }
 
-    /// Where it comes from before it was edited, moved and reoriented.
+    /// The origin before any edit, transform and reorientation.
     pub fn base(self, number: usize) -> Option<&'a SavedOrigin> {
         self.back(number).last()
     }
@@ -295,7 +310,7 @@ impl<'a> Table<'a> {
         steps
     }
 
-    /// Where it was moved from the world that its file says, and how.
+    /// Its transform from the world of its file, and how that was found.
     pub fn moved(self, number: usize) -> Option<(DAffine3, AlignedBy)> {
         self.back(number).find_map(|origin| match origin {
             SavedOrigin::Moved { by, how, .. } => Some((AffineReading::of_rows(by), *how)),
@@ -303,7 +318,7 @@ impl<'a> Table<'a> {
         })
     }
 
-    /// The axes of a scan's gradients that were exchanged or flipped.
+    /// Permutation and flips of a scan's gradient axes.
     pub fn turn(self, number: usize) -> Option<AxisChange> {
         self.back(number).find_map(|origin| match origin {
             SavedOrigin::Reoriented { turn, .. } => Some(*turn),

@@ -38,7 +38,8 @@ pub(in crate::state) fn put(
     saved: &SavedDocument,
 ) {
     document.pathways = saved.pathways.clone().sound();
-    let origins = Table::new(read).resolve(document, read);
+    let fits = saved.kept_pathways.iter().map(|kept| kept.fit);
+    let origins = Table::new(read).resolve(document, read, fits);
     for one in &saved.kept_pathways {
         let regions = one.regions.iter().map(|r| region(document, read, r));
         let regions: Result<Vec<_>, String> = regions.collect();

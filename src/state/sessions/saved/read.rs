@@ -152,7 +152,7 @@ pub(in crate::state) fn item(
     })
 }
 
-/// A layer and what its session says of it are of two kinds.
+/// The content of a layer and its origin in the session are of two kinds.
 const ANOTHER_KIND: &str = "The session file describes this layer differently";
 
 /// A document of a session, with sentences about changes, and about parts left out, which stay in the session.
@@ -216,7 +216,7 @@ pub fn build(
     // Regions report why their masks are missing.
     set_missing(&mut document, &missing, saved, read);
     let regions = regions::put(&mut document, read, saved);
-    let origins = table.resolve(&document, read);
+    let origins = table.resolve(&document, read, saved.layers.iter().map(|l| l.origin));
     for layer in &saved.layers {
         let id = LayerId(layer.id);
         if document.layer(id).is_none() {

@@ -310,7 +310,7 @@ fn restored(
     };
     let mask = read.masks.get(*mask).and_then(|m| m.as_ref().ok());
     let mask = mask.ok_or(DAMAGED)?.clone();
-    let origins = Table::new(read).resolve(document, read);
+    let origins = Table::new(read).resolve(document, read, [layer.origin]);
     let origin = origins.get(layer.origin)?;
     let surface = KeptSurface {
         phi: None,

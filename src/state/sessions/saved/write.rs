@@ -28,7 +28,7 @@ pub(in crate::state) struct Lists<'a> {
     masks: Vec<Stored>,
     numbers: Vec<StoredNumbers>,
     pub(in crate::state) origins: Vec<SavedOrigin>,
-    /// Numbers of the origins that the document written now has named.
+    /// Numbers of the origins that the present document refers to.
     pub(in crate::state) numbered: BTreeMap<OriginId, usize>,
 }
 
@@ -171,7 +171,7 @@ impl Lists<'_> {
     }
 
     pub(in crate::state) fn document(&mut self, d: &Document) -> SavedDocument {
-        // Masks of regions may be layers of this document.
+        // The mask of a region may be a layer of this document.
         self.numbered.clear();
         let mut layers: Vec<SavedLayer> = d
             .layers
@@ -236,7 +236,7 @@ impl Lists<'_> {
         }
     }
 
-    /// A layer; `None` where nothing can make it again.
+    /// A layer; `None` if it cannot be recomputed.
     fn layer(&mut self, document: &Document, layer: &Layer) -> Option<SavedLayer> {
         if let Some(missing) = document.missing_origin(layer.id) {
             return self.layer_without_origin(document, layer, missing);
@@ -279,7 +279,7 @@ impl Lists<'_> {
         })
     }
 
-    /// A layer that is here, while its origin cannot be read.
+    /// A loaded layer whose origin cannot be read.
     fn layer_without_origin(
         &mut self,
         document: &Document,
@@ -338,7 +338,7 @@ impl Lists<'_> {
         }
     }
 
-    /// A layer of another session in the numbers of this one; `None` where that one refers to what it does not have.
+    /// A layer of another session in the numbers of this one; `None` if that session refers to items that it lacks.
     fn layer_as_it_was(&mut self, read: &ReadSession, layer: &SavedLayer) -> Option<SavedLayer> {
         let mut layer = layer.clone();
         layer.origin = self.origin_as_it_was(read, layer.origin)?;

@@ -12,21 +12,22 @@ use crate::state::sessions::saved::regions::region;
 use crate::state::sessions::saved::{
     SavedEdit, SavedInput, SavedMask, SavedOrigin, Table, density, segment,
 };
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-/// What became of each origin of a table; an error is half a sentence.
-pub struct Resolved(Vec<Result<OriginId, String>>);
+/// The origins of a table in the document; an error is half a sentence.
+pub struct Resolved(BTreeMap<usize, Result<OriginId, String>>);
 
 impl Resolved {
     pub fn get(&self, number: usize) -> Result<OriginId, String> {
-        let Some(slot) = number.checked_sub(1) else {
-            return Ok(OriginId::default());
-        };
-        let found = self.0.get(slot).cloned();
-        found.unwrap_or_else(|| Err(format!("the session has no origin {number}")))
+        match self.0.get(&number) {
+            Some(origin) => origin.clone(),
+            None if number == 0 => Ok(OriginId::default()),
+            None => Err(format!("the session has no origin {number}")),
+        }
     }
 
-    /// An input. Where its layer is not here, the layer says it once it has come.
+    /// An input. If its layer is missing, the origin follows once the layer is loaded.
     fn input(&self, document: &Document, saved: &SavedInput) -> Input {
         let now = document.input(LayerId(saved.layer));
         let known = document.layer(now.layer).map(|_| self.get(saved.origin));
@@ -40,13 +41,22 @@ impl Resolved {
 }
 
 impl Table<'_> {
-    /// Takes the origins into the table of a document whose layers of files are there.
-    pub fn resolve(self, document: &Document, read: &ReadSession) -> Resolved {
-        let mut resolved = Resolved(Vec::new());
-        for saved in self.0 {
+    /// Adds origins, and those that they are made from, to the table of a document whose layers of files are loaded.
+    pub fn resolve(
+        self,
+        document: &Document,
+        read: &ReadSession,
+        numbers: impl IntoIterator<Item = usize>,
+    ) -> Resolved {
+        let mut resolved = Resolved(BTreeMap::new());
+        // An origin stands after those that it is made from.
+        for number in self.needed(numbers) {
+            let Some(saved) = self.get(number) else {
+                continue;
+            };
             let origin = resolve(document, read, &resolved, saved);
             let origin = origin.map(|origin| document.origins.add(origin));
-            resolved.0.push(origin);
+            resolved.0.insert(number, origin);
         }
         resolved
     }

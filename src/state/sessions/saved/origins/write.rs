@@ -12,10 +12,10 @@ use crate::state::sessions::saved::{
     SavedCurves, SavedEdit, SavedFit, SavedInput, SavedMask, SavedOrigin, SavedReading,
     SavedRegion, SavedRules, SavedShape, SavedStart, SavedWeightFit, Table, density,
 };
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 impl Lists<'_> {
-    /// The number of an origin, which is written before what names it.
+    /// The number of an origin, which is written before the origins that refer to it.
     pub(in crate::state) fn origin(&mut self, document: &Document, id: OriginId) -> usize {
         if let Some(number) = self.numbered.get(&id) {
             return *number;
@@ -160,7 +160,7 @@ impl Lists<'_> {
         let finite = |v: f32| Some(v).filter(|v| v.is_finite());
         let value = |w: &Within| (w.name.clone(), finite(w.low), finite(w.high));
         let region = |region: &Region| SavedRegion {
-            // Read before the layers are.
+            // Read before the layers.
             shape: match &*region.shape {
                 Shape::Mask(mask) => SavedShape::Mask(self.mask(mask)),
                 _ => self.region(document, region).shape,
@@ -185,19 +185,9 @@ impl Lists<'_> {
         number: usize,
     ) -> Option<usize> {
         let table = Table::new(read);
-        let (mut needed, mut left) = (BTreeSet::new(), vec![number]);
-        while let Some(number) = left.pop() {
-            if number > 0 && needed.insert(number) {
-                let inputs = table.get(number)?.inputs();
-                if inputs.iter().any(|from| *from >= number) {
-                    return None;
-                }
-                left.extend(inputs);
-            }
-        }
-        // Each stands behind those that it is made from.
+        // An origin stands after those that it is made from.
         let mut now = BTreeMap::from([(0, 0)]);
-        for number in needed {
+        for number in table.needed([number]) {
             let mut saved = table.get(number)?.clone();
             for from in saved.inputs_mut() {
                 *from = *now.get(from)?;
@@ -208,7 +198,7 @@ impl Lists<'_> {
         now.get(&number).copied()
     }
 
-    /// With the files and masks of another session in the numbers of this one.
+    /// Renumbers the files and masks of an origin of another session.
     fn renumber_origin(&mut self, read: &ReadSession, saved: &mut SavedOrigin) -> Option<()> {
         match saved {
             SavedOrigin::File {
