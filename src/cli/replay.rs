@@ -237,7 +237,7 @@ fn called(document: &Document, of: &str) -> String {
     };
     match of {
         saved::TENSORS => TENSORS.to_owned(),
-        saved::LIVE => live_name(document.method == Method::Rays).to_owned(),
+        saved::LIVE => live_name(document.track.method == Method::Rays).to_owned(),
         saved::PATHWAY => PATHWAY.to_owned(),
         saved::SURFACE => SURFACE.to_owned(),
         of => {

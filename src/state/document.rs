@@ -7,7 +7,7 @@ use crate::data::{DataId, Mask, Region, Role, Shape, TensorField, TensorLayout, 
 use crate::jobs::session::ResultStorage;
 use crate::solvers::geodesic::Cut;
 pub use crate::solvers::geodesic::Rays;
-use crate::solvers::{curves, density, tensor_fit};
+use crate::solvers::{density, tensor_fit};
 use crate::state::core::display::Display;
 use crate::state::core::layer::{Content, Layer, LayerId, OriginId};
 use crate::state::filter::{Filtering, Weighed};
@@ -18,7 +18,7 @@ use crate::state::segment::{KeptSurface, Segmentation};
 use crate::state::sessions::saved::{AwaitedLayers, MissingItem};
 use crate::state::streamlines::Bundle;
 use crate::state::tensors::types::{BootstrapInput, FitKey, ResidualCache};
-use crate::state::track::types::{CurveParams, WholeBrain};
+use crate::state::track::types::{CurveParams, TrackSettings};
 use glam::{DAffine3, DVec3};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -80,12 +80,7 @@ pub struct Document {
     pub fit: tensor_fit::Params,
     /// The mask layer of the fit; `None`: a mask is found from the scan.
     pub fit_mask: Option<LayerId>,
-    pub method: Method,
-    pub track: curves::Params,
-    pub track_display: Display,
-    pub whole_brain: WholeBrain,
-    pub rays: Rays,
-    pub ray_display: Display,
+    pub track: TrackSettings,
     pub pathways: pathways::PathwaySettings,
     pub kept_pathways: Vec<Arc<KeptPathway>>,
     pub segment: Segmentation,
@@ -148,12 +143,7 @@ impl Default for Document {
             tensors: None,
             fit: tensor_fit::Params::defaults(),
             fit_mask: None,
-            method: Method::Streamlines,
-            track: curves::Params::defaults(),
-            track_display: crate::state::core::display::line_display(),
-            whole_brain: WholeBrain::default(),
-            rays: Rays::defaults(),
-            ray_display: crate::state::core::display::ray_display(),
+            track: TrackSettings::default(),
             pathways: PathwaySettings::defaults(),
             kept_pathways: Vec::new(),
             segment: Segmentation::default(),
@@ -300,16 +290,16 @@ impl Document {
 
     /// Display of the live result.
     pub fn live_display(&self) -> &Display {
-        match self.method {
-            Method::Streamlines => &self.track_display,
-            Method::Rays => &self.ray_display,
+        match self.track.method {
+            Method::Streamlines => &self.track.streamline_display,
+            Method::Rays => &self.track.ray_display,
         }
     }
 
     pub fn live_display_mut(&mut self) -> &mut Display {
-        match self.method {
-            Method::Streamlines => &mut self.track_display,
-            Method::Rays => &mut self.ray_display,
+        match self.track.method {
+            Method::Streamlines => &mut self.track.streamline_display,
+            Method::Rays => &mut self.track.ray_display,
         }
     }
 

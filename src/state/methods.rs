@@ -117,12 +117,21 @@ pub fn methods(state: &State) -> String {
     let live = state.session.track.live.as_ref();
     if let Some(live) = live.filter(|l| !l.coarse && !l.output.kept.is_empty()) {
         let regions: Vec<Region> = document.regions.iter().map(|r| (**r).clone()).collect();
-        let made = match document.method {
-            Method::Streamlines => CurveParams::Streamlines(document.track.clone()),
-            Method::Rays => CurveParams::Rays(document.rays.medium, document.rays.params.clone()),
+        let made = match document.track.method {
+            Method::Streamlines => CurveParams::Streamlines(document.track.streamlines.clone()),
+            Method::Rays => CurveParams::Rays(
+                document.track.rays.medium,
+                document.track.rays.params.clone(),
+            ),
         };
         let kept = format!("{} ", count(live.output.kept.len() as u64));
-        let sentences = curves(&made, &regions, document.rays.cut, &kept, &mut citations);
+        let sentences = curves(
+            &made,
+            &regions,
+            document.track.rays.cut,
+            &kept,
+            &mut citations,
+        );
         // A result that was kept is already described with its layer.
         if !text.contains(&sentences) {
             text.push(' ');

@@ -133,7 +133,7 @@ impl State {
                 .any(|j| slots.contains(&j.slot))
         };
         let cut = live.rays.as_ref().map(|rays| rays.cut);
-        let uncut = cut.is_some_and(|cut| cut != self.document.rays.cut);
+        let uncut = cut.is_some_and(|cut| cut != self.document.track.rays.cut);
         // New tensors are being fitted.
         let fitting = self.session.tensors.fitting.is_some();
         Some(match (self.is_current(live), live.coarse) {

@@ -164,7 +164,7 @@ fn surface_row(ui: &mut Ui, state: &State, live: &SurfaceUpdate, actions: &mut V
 
 /// The result of the present regions; kept only on request.
 fn live_row(ui: &mut Ui, state: &State, count: usize, actions: &mut Vec<Action>) {
-    let name = match state.document.method {
+    let name = match state.document.track.method {
         Method::Streamlines => "Tracks, live",
         Method::Rays => "Rays, live",
     };

@@ -117,7 +117,7 @@ fn passing(state: &State) -> Vec<Reading> {
     let Some(passing) = &state.session.track.at_crosshair else {
         return Vec::new();
     };
-    let name = match state.document.method {
+    let name = match state.document.track.method {
         Method::Streamlines => "Streamlines in voxel",
         Method::Rays => "Rays in voxel",
     };

@@ -75,7 +75,7 @@ impl Subject {
     fn of(state: &State) -> Self {
         let weighed = super::forms::commit::weighs(state);
         let saves = state.session.guide == Some(TourStep::Save);
-        match (state.view.task, state.document.method) {
+        match (state.view.task, state.document.track.method) {
             (Task::Pathways, _) => Self::Pathway,
             (Task::Filter, _) if state.is_filtering() => Self::Fit,
             (Task::Filter, _) if weighed => Self::Weighed,

@@ -428,7 +428,6 @@ pub const WIDE_STRUCTS: &[(&str, usize)] = &[
     ("src/engine/solvers/geodesic/cuda.rs KernelRules", 22),
     ("src/engine/solvers/level_set/cuda.rs Engine", 21),
     ("src/engine/solvers/level_set/cuda/tables.rs Tables", 24),
-    ("src/state/document.rs Document", 29),
     ("src/state/sessions/types.rs Saving", 23),
     ("src/ui/mod.rs Memory", 33),
     ("src/ui/views/mod.rs Views", 22),

@@ -111,7 +111,7 @@ fn not_started() {
     let folder = tempfile::tempdir().expect("a folder");
     let mut window = Window::with_scan(folder.path());
     window.place(Role::Seed, dvec3(-19.0, -23.0, -19.0), 1.0);
-    let mut params = window.state.document.track.clone();
+    let mut params = window.state.document.track.streamlines.clone();
     params.seeding = Seeding::Random { count: 1500 };
     let phase = Phase::Done;
     window.act(Action::Track(TrackAction::SetStreamlines { params, phase }));

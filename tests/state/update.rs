@@ -339,7 +339,13 @@ fn picture(state: &State) -> String {
     let tensors = tensors.map(|t| (t.field.id(), &t.key, d.recipe_from(t.origin)));
     format!(
         "{regions:?} {layers:?} {tensors:?} {:?} {:?} {:?} {:?} {:?} {:?} {:?}",
-        d.fit, d.fit_mask, d.method, d.track, d.track_display, d.rays, d.ray_display
+        d.fit,
+        d.fit_mask,
+        d.track.method,
+        d.track.streamlines,
+        d.track.streamline_display,
+        d.track.rays,
+        d.track.ray_display
     )
 }
 
@@ -355,7 +361,7 @@ fn undo_restores_everything() {
         .display
         .clone();
     display.opacity = 0.25;
-    let mut track = window.state.document.track.clone();
+    let mut track = window.state.document.track.streamlines.clone();
     track.step_mm = 1.0;
     let mut fit = window.state.document.fit.clone();
     fit.method = Method::Ols;

@@ -11,7 +11,12 @@ use std::sync::Arc;
 
 pub fn changed(before: &Document, after: &Document) -> Vec<String> {
     let mut all = Vec::new();
-    let live = |document: &Document| [document.track_display.clone(), document.ray_display.clone()];
+    let live = |document: &Document| {
+        [
+            document.track.streamline_display.clone(),
+            document.track.ray_display.clone(),
+        ]
+    };
     for (was, now) in live(before).iter().zip(&live(after)) {
         all.extend(lines(was).differences(&lines(now)));
     }

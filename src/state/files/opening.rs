@@ -412,7 +412,7 @@ fn add(state: &mut State, new: New, then: impl FnOnce(&mut Document, LayerId)) {
         }
         Content::Mask(_) if ground.is_none() => display::mask_alone(),
         Content::Mask(_) => display::mask_display(),
-        Content::Tractogram(_) => state.document.track_display.clone(),
+        Content::Tractogram(_) => state.document.track.streamline_display.clone(),
     };
     edit(state, "Open", false, |document| {
         let again = |l: &Arc<Layer>| {

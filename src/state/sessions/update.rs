@@ -166,8 +166,8 @@ pub fn empty(state: &mut State, effects: &mut Vec<Effect>) {
     let next = state.document.next_id();
     state.document = Document::default();
     state.document.reserve_ids(next);
-    state.document.track = state.session.settings.track();
-    state.document.rays = state.session.settings.rays();
+    state.document.track.streamlines = state.session.settings.track();
+    state.document.track.rays = state.session.settings.rays();
     state.history.clear();
     let session = &mut state.session;
     (session.track.live, session.track.at_crosshair) = (None, None);

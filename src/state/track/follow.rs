@@ -33,7 +33,7 @@ pub fn follow(state: &mut State, effects: &mut Vec<Effect>) {
 fn curves(state: &mut State, effects: &mut Vec<Effect>) {
     let document_key = state.document.curve_key();
     // Curves of the other method say nothing about this one.
-    let is_shot = state.document.method == Method::Rays;
+    let is_shot = state.document.track.method == Method::Rays;
     let session = &mut state.session;
     session
         .track
@@ -90,7 +90,7 @@ fn pace(state: &State) -> Pace {
     if state.session.saving.strict {
         return Pace::Newest;
     }
-    let has_coarse = match state.document.method {
+    let has_coarse = match state.document.track.method {
         Method::Streamlines => true,
         Method::Rays => rays::coarse_seeds(state).is_some(),
     };
@@ -108,15 +108,21 @@ fn full_ms(state: &State) -> Option<f64> {
     const STREAMLINES_PER_MS: f64 = 30.0;
     const RAYS_PER_MS: f64 = 30.0;
     let live = state.session.track.live.as_ref();
-    let (count, per_ms) = match (state.document.method, state.document.track.seeding) {
+    let (count, per_ms) = match (
+        state.document.track.method,
+        state.document.track.streamlines.seeding,
+    ) {
         (Method::Rays, _) => {
             let known = state.session.track.rays_per_ms;
-            (state.document.rays.count()?, known.unwrap_or(RAYS_PER_MS))
+            (
+                state.document.track.rays.count()?,
+                known.unwrap_or(RAYS_PER_MS),
+            )
         }
         (Method::Streamlines, Seeding::Random { count }) => {
             let known = live.filter(|l| l.rays.is_none() && l.wall_ms > 0.0);
             let known = known.map(|l| l.seeds as f64 / l.wall_ms);
-            let repetitions = state.document.track.repetitions.unwrap_or(1);
+            let repetitions = state.document.track.streamlines.repetitions.unwrap_or(1);
             let all = count.saturating_mul(repetitions);
             (all, known.unwrap_or(STREAMLINES_PER_MS))
         }
@@ -131,14 +137,14 @@ fn start(state: &State, detail: Detail, effects: &mut Vec<Effect>) {
         return;
     };
     let coarse = detail == Detail::Coarse;
-    effects.push(match document.method {
+    effects.push(match document.track.method {
         Method::Streamlines => Effect::submit(TrackStreamlines {
             field: tensors.field.clone(),
             fa: tensors.fa.clone(),
             regions: regions(document),
             params: match coarse {
-                true => coarse_params(&document.track),
-                false => document.track.clone(),
+                true => coarse_params(&document.track.streamlines),
+                false => document.track.streamlines.clone(),
             },
             resample: update::resample(document),
             coarse,

@@ -41,7 +41,7 @@ pub fn whole_brain_done(
         return;
     };
     let content = Content::Tractogram(output.kept.clone());
-    let display = state.document.track_display.clone();
+    let display = state.document.track.streamline_display.clone();
     add_layer(state, "Whole brain", content, made.into(), display);
     state.session.notices.status = format!(
         "{} from {} in {:.1}{THIN}s",
@@ -53,7 +53,7 @@ pub fn whole_brain_done(
 
 pub fn set_whole_brain(state: &mut State, whole_brain: WholeBrain, phase: Phase) {
     edit(state, "Whole brain", phase == Phase::Live, |document| {
-        document.whole_brain = whole_brain.sanitized();
+        document.track.whole_brain = whole_brain.sanitized();
     });
 }
 
@@ -65,7 +65,7 @@ pub fn whole_brain(state: &mut State, effects: &mut Vec<Effect>) {
         );
         return;
     };
-    let whole_brain = &state.document.whole_brain;
+    let whole_brain = &state.document.track.whole_brain;
     let mut regions = match whole_brain.by_regions {
         true => track::update::regions(&state.document),
         false => Vec::new(),
@@ -75,7 +75,7 @@ pub fn whole_brain(state: &mut State, effects: &mut Vec<Effect>) {
         field: tensors.field.clone(),
         fa: tensors.fa.clone(),
         regions,
-        params: whole_brain.params(&state.document.track),
+        params: whole_brain.params(&state.document.track.streamlines),
         resample: track::update::resample(&state.document),
         coarse: false,
     })));
@@ -159,7 +159,10 @@ pub fn save(state: &mut State, layer: Option<LayerId>, path: PathBuf, effects: &
         }
     };
     let Some((tractogram, command)) = found else {
-        let sentence = match (state.session.track.live.is_some(), state.document.method) {
+        let sentence = match (
+            state.session.track.live.is_some(),
+            state.document.track.method,
+        ) {
             (true, _) => NOT_FINAL,
             (false, Method::Streamlines) => {
                 "There are no streamlines to save yet: place a seed first"

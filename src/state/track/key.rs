@@ -21,9 +21,11 @@ impl Document {
         is_seeded.then(|| CurveKey {
             field: tensors.field.id(),
             regions: regions(self),
-            curves: match self.method {
-                Method::Streamlines => CurveParams::Streamlines(self.track.clone()),
-                Method::Rays => CurveParams::Rays(self.rays.medium, self.rays.params.clone()),
+            curves: match self.track.method {
+                Method::Streamlines => CurveParams::Streamlines(self.track.streamlines.clone()),
+                Method::Rays => {
+                    CurveParams::Rays(self.track.rays.medium, self.track.rays.params.clone())
+                }
             },
             coarse: false,
         })

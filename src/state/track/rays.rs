@@ -37,13 +37,13 @@ fn coarse_count(per_ms: f64, passed: Option<f64>) -> usize {
 pub fn set(state: &mut State, rays: Rays, phase: Phase) {
     const CUT: &str = "Cut";
     let live = phase == Phase::Live;
-    let before = &state.document.rays;
+    let before = &state.document.track.rays;
     let same = (&before.medium, &before.params) == (&rays.medium, &rays.params);
     // The end of a drag changes nothing, and belongs to the dragged control.
     let ends = *before == rays;
     let by_cut = same && (!ends || state.history.undo_label() == Some(CUT));
     let label = if by_cut { CUT } else { "Rays" };
-    edit(state, label, live, |d| d.rays = rays);
+    edit(state, label, live, |d| d.track.rays = rays);
     if by_cut {
         // Also where it failed before.
         state.session.track.cut.retry();
@@ -53,7 +53,7 @@ pub fn set(state: &mut State, rays: Rays, phase: Phase) {
 /// Seed points of coarse rays; `None` where all are no more. How many depends on how fast the last ones were; which
 /// they are depends on their number alone.
 pub fn coarse_seeds(state: &State) -> Option<usize> {
-    let params = &state.document.rays.params;
+    let params = &state.document.track.rays.params;
     let passed = state.session.track.rays_passed;
     let known = state.session.track.rays_per_ms;
     let rays = known.map_or(FIRST_COARSE, |per_ms| coarse_count(per_ms, passed));
@@ -71,7 +71,7 @@ pub fn request(state: &State, tensors: &Tensors, coarse: bool) -> ShootRays {
         medium,
         mut params,
         cut,
-    } = state.document.rays.clone();
+    } = state.document.track.rays.clone();
     let fewer = if coarse { coarse_seeds(state) } else { None };
     if let Some(count) = fewer {
         params.walk.seeding = Seeding::Random { count };
@@ -147,7 +147,7 @@ pub fn shot(state: &mut State, job: &ShootRays, shot: RayOutput, wall_ms: f64) {
 pub fn follow_cut(state: &mut State, effects: &mut Vec<Effect>) {
     // Copying this many points takes about a tenth of a frame.
     const AT_ONCE: usize = 500_000;
-    let cut = state.document.rays.cut;
+    let cut = state.document.track.rays.cut;
     let rays = state
         .session
         .track
@@ -189,7 +189,7 @@ pub fn follow_cut(state: &mut State, effects: &mut Vec<Effect>) {
 /// Shows the rays that a cut left, unless others were shot. Where the cut has moved on they are
 /// still nearer to it than what is shown, unless that is up to date.
 pub fn ranked(state: &mut State, all: DataId, cut: Cut, kept: Tractogram, least: Option<f32>) {
-    let requested = state.document.rays.cut;
+    let requested = state.document.track.rays.cut;
     let Some(live) = &mut state.session.track.live else {
         return;
     };

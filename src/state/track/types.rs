@@ -5,8 +5,7 @@ use crate::data::{DataId, Region, Tractogram};
 use crate::solvers::curves::{self, MAX_SEEDS, Seeding};
 use crate::solvers::geodesic::{self, Cut, RayMetric, Rays};
 use crate::state::core::display::Display;
-use crate::state::core::layer::LayerId;
-use crate::state::core::layer::OriginId;
+use crate::state::core::layer::{LayerId, OriginId};
 use crate::state::core::live::{self, LiveKey};
 use crate::state::recipe::RayMetricParams;
 use crate::state::{Method, Phase};
@@ -212,4 +211,28 @@ pub enum Standing {
     Updating,
     /// From before the last change, and nothing is being computed: a job was stopped.
     OutOfDate,
+}
+
+/// Settings of the task Track.
+#[derive(Clone, Debug)]
+pub struct TrackSettings {
+    pub method: Method,
+    pub streamlines: curves::Params,
+    pub streamline_display: Display,
+    pub whole_brain: WholeBrain,
+    pub rays: Rays,
+    pub ray_display: Display,
+}
+
+impl Default for TrackSettings {
+    fn default() -> Self {
+        Self {
+            method: Method::Streamlines,
+            streamlines: curves::Params::defaults(),
+            streamline_display: crate::state::core::display::line_display(),
+            whole_brain: WholeBrain::default(),
+            rays: Rays::defaults(),
+            ray_display: crate::state::core::display::ray_display(),
+        }
+    }
 }

@@ -130,7 +130,7 @@ pub fn failed(state: &mut State, why: &str) {
 
 /// Input of a bootstrap, if one is requested.
 pub fn resample(document: &Document) -> Option<Box<BootstrapInput>> {
-    document.track.repetitions?;
+    document.track.streamlines.repetitions?;
     document.resample().map(Box::new)
 }
 
@@ -172,7 +172,7 @@ pub fn look_at(state: &mut State, task: Task) {
 /// The user stopped it: reports the consequence.
 pub fn stopped(state: &mut State) {
     state.session.track.schedule.halt(None, None);
-    let what = match state.document.method {
+    let what = match state.document.track.method {
         Method::Streamlines => "streamlines",
         Method::Rays => "rays",
     };

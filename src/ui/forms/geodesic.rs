@@ -33,7 +33,7 @@ type Set<'a> = super::parameters::Set<'a, Rays>;
 
 pub fn controls(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<Action>) {
     let place = section::head(ui, "Controls");
-    let rays = &state.document.rays;
+    let rays = &state.document.track.rays;
     // The cut is not among the controls; it is with the results.
     let defaults = Rays {
         cut: rays.cut,
@@ -132,7 +132,7 @@ fn sharpening(ui: &mut Ui, rays: &Rays, parts: &SharpeningParts, set: &mut Set) 
 }
 
 fn second_rank(ui: &mut Ui, state: &State, defaults: &Rays, kinds: &mut Kinds, set: &mut Set) {
-    let rays = &state.document.rays;
+    let rays = &state.document.track.rays;
     directions::kind(ui, rays, kinds, set);
     walk::angle(
         ui,

@@ -91,7 +91,7 @@ pub fn export(state: &State, memory: &mut Memory, place: Place) {
             return;
         }
         let purpose = PathPurpose::tracks(state, None);
-        let name = match state.document.method {
+        let name = match state.document.track.method {
             Method::Streamlines => "tracks",
             Method::Rays => "rays",
         };

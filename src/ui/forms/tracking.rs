@@ -33,10 +33,10 @@ const MORE: &str = "Deflection, integrator, seeding";
 pub fn show(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<Action>) {
     method(ui, state, actions);
     section::end(ui);
-    let rays = state.document.method == Method::Rays;
+    let rays = state.document.track.method == Method::Rays;
     inputs(ui, state, memory, rays, actions);
     section::end(ui);
-    match state.document.method {
+    match state.document.track.method {
         Method::Streamlines => controls(ui, state, memory, actions),
         Method::Rays => geodesic::controls(ui, state, memory, actions),
     }
@@ -52,7 +52,7 @@ fn method(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
     let text = Method::ALL.map(Method::name);
     let now = Method::ALL
         .iter()
-        .position(|&m| m == state.document.method)
+        .position(|&m| m == state.document.track.method)
         .unwrap_or(0);
     let chosen = segmented(ui, place, "Method", &text, now);
     if let Some(i) = chosen.filter(|&i| i != now) {
@@ -175,7 +175,7 @@ pub fn warned(state: &State, memory: &mut Memory) -> Option<Severity> {
         Some(_) => live.output.kept.is_empty() && live.output.fates.iter().any(|n| *n > 0),
         None => {
             let mask = mask_text::name_of(&state.document);
-            tracks::nothing_kept(&live.output, &state.document.track, &mask).is_some()
+            tracks::nothing_kept(&live.output, &state.document.track.streamlines, &mask).is_some()
         }
     };
     let empty = state.session.track.live.as_ref().is_some_and(empty);
@@ -267,7 +267,7 @@ fn region_wanted(ui: &mut Ui, state: &State, role: Role, actions: &mut Vec<Actio
 fn controls(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<Action>) {
     let place = section::head(ui, "Controls");
     let default_value = state.session.settings.track();
-    let params = &state.document.track;
+    let params = &state.document.track.streamlines;
     let mut set = |params: Params, phase: Phase| {
         actions.push(Action::Track(TrackAction::SetStreamlines { params, phase }))
     };
@@ -312,7 +312,7 @@ pub fn foot(
     actions: &mut Vec<Action>,
 ) {
     let live = state.session.track.live.as_ref();
-    let rays = state.document.method == Method::Rays;
+    let rays = state.document.track.method == Method::Rays;
     let empty = live.is_some_and(|live| live.output.kept.is_empty());
     let why = match state.standing() {
         None if rays => Some("There are no rays yet: place a seed first"),

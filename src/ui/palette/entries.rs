@@ -234,7 +234,7 @@ fn results(state: &State, list: &mut Entries) {
         let map = Run::Act(layers::density(None));
         list.add("Map the density of the live result", "", map);
     }
-    let (other, name) = match state.document.method {
+    let (other, name) = match state.document.track.method {
         Method::Streamlines => (Method::Rays, "Track: geodesic rays"),
         Method::Rays => (Method::Streamlines, "Track: streamlines"),
     };

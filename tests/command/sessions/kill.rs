@@ -161,7 +161,7 @@ fn kills() {
     let here = folder.path();
     let home = here.join("home");
     let mut window = Window::with_scan(here);
-    let mut track = window.state.document.track.clone();
+    let mut track = window.state.document.track.streamlines.clone();
     track.min_length_mm = 5.0;
     track.seeding = arcuate::solvers::curves::Seeding::Random { count: 40 };
     let phase = Phase::Done;

@@ -27,7 +27,7 @@ pub fn tests() -> Vec<Trial> {
 fn sampled(folder: &std::path::Path) -> Window {
     let mut window = Window::with_scan(folder);
     window.place(Role::Seed, dvec3(0.1, -6.7, 1.3), 5.3);
-    let mut params = window.state.document.track.clone();
+    let mut params = window.state.document.track.streamlines.clone();
     params.min_length_mm = 5.0;
     params.seeding = Seeding::Random { count: 40 };
     params.repetitions = Some(3);

@@ -143,7 +143,7 @@ fn asked_after() {
     window.save(&file);
     let start = window.state.clone();
     let phase = Phase::Done;
-    let mut track = start.document.track.clone();
+    let mut track = start.document.track.streamlines.clone();
     track.min_length_mm = 6.0;
     let place = |window: &mut Window| window.place(Role::Exclude, DVec3::splat(9.0), 2.0);
     let tracks = layer(&window, "Tracks");

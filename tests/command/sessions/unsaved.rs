@@ -211,7 +211,7 @@ fn exports() {
     window.state = start;
     window.save(&folder.path().join("all.arcuate"));
     assert_eq!(window.state.unsaved(), []);
-    let mut params = window.state.document.track.clone();
+    let mut params = window.state.document.track.streamlines.clone();
     params.min_length_mm = 6.0;
     let phase = Phase::Done;
     window.act(Action::Track(TrackAction::SetStreamlines { params, phase }));

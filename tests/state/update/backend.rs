@@ -137,7 +137,7 @@ fn stranded() {
         .expect("a job")
         .clone();
     let layers = window.state.document.layers.len();
-    let mut changed = window.state.document.track.clone();
+    let mut changed = window.state.document.track.streamlines.clone();
     changed.step_mm = 2.0;
     window.act(Action::Track(TrackAction::SetStreamlines {
         params: changed,
@@ -237,7 +237,7 @@ fn live() {
         "its result is there already"
     );
     window.holding = true;
-    let params = window.state.document.track.clone();
+    let params = window.state.document.track.streamlines.clone();
     window.act(Action::Track(TrackAction::SetStreamlines {
         params: Params {
             step_mm: 1.0,

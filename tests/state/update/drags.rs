@@ -212,7 +212,7 @@ fn dim_rays() {
         [slice.lines[0].opacity, scene.lines[0].opacity]
     };
     let sharpen = |window: &mut Window, alpha: f64, phase: Phase| {
-        let mut rays = window.state.document.rays.clone();
+        let mut rays = window.state.document.track.rays.clone();
         rays.medium.sharpening = Sharpening::Power { alpha };
         window.act(Action::Track(TrackAction::SetRays { rays, phase }));
     };
@@ -242,7 +242,7 @@ fn dim_rays() {
     let cut = Cut::Top(3);
     let rays = Rays {
         cut,
-        ..window.state.document.rays.clone()
+        ..window.state.document.track.rays.clone()
     };
     window.act(Action::Track(TrackAction::SetRays {
         rays,
@@ -388,7 +388,7 @@ fn budget() {
 /// cut as set.
 fn enough() {
     let mut window = rays::shooting(50_000);
-    let mut requested = window.state.document.rays.clone();
+    let mut requested = window.state.document.track.rays.clone();
     requested.cut = Cut::TopShare(0.01);
     let set = |window: &mut Window, phase: Phase| {
         let rays = requested.clone();

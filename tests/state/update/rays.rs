@@ -54,7 +54,7 @@ pub(super) fn shooting(seeds: usize) -> Window {
 }
 
 fn change(window: &mut Window, phase: Phase, edit: impl FnOnce(&mut Rays)) {
-    let mut rays = window.state.document.rays.clone();
+    let mut rays = window.state.document.track.rays.clone();
     edit(&mut rays);
     window.act(Action::Track(TrackAction::SetRays { rays, phase }));
 }
@@ -197,7 +197,7 @@ fn cut() {
     assert_eq!(live(&window).output.kept.len(), 17);
     window.act(Action::Undo);
     window.act(Action::Undo);
-    assert_eq!(window.state.document.rays.cut, Cut::All);
+    assert_eq!(window.state.document.track.rays.cut, Cut::All);
     assert_eq!(live(&window).output.kept.len(), all.len());
     window.act(Action::Redo);
     let above = sorted.iter().filter(|m| **m >= middle).count();
@@ -534,7 +534,7 @@ fn out_of_date() {
     assert_eq!(window.state.standing(), Some(Standing::Final));
     assert!(recipe(&window).command().contains("--step 0.4"));
     // A cut that many rays wait for is not their result either.
-    window.state.document.rays.cut = Cut::Top(1);
+    window.state.document.track.rays.cut = Cut::Top(1);
     assert_ne!(window.state.standing(), Some(Standing::Final));
 }
 
@@ -555,7 +555,7 @@ fn undo_stops() {
             Method::Streamlines => {
                 let params = curves::Params {
                     step_mm: 0.4,
-                    ..window.state.document.track.clone()
+                    ..window.state.document.track.streamlines.clone()
                 };
                 let phase = Phase::Done;
                 window.act(Action::Track(TrackAction::SetStreamlines { params, phase }));

@@ -135,7 +135,7 @@ fn after_a_failure() {
     let path = |name: &str| folder.path().join(name);
     let mut window = Window::fitted();
     window.act(Action::Track(TrackAction::SetMethod(Method::Rays)));
-    let mut rays = window.state.document.rays.clone();
+    let mut rays = window.state.document.track.rays.clone();
     rays.params.walk.min_length_mm = 5.0;
     rays.params.walk.seeding = Seeding::Random { count: 20 };
     let phase = Phase::Done;

@@ -205,7 +205,7 @@ fn reopening() {
 fn step(window: &mut Window, step_mm: f64) {
     let params = Params {
         step_mm,
-        ..window.state.document.track.clone()
+        ..window.state.document.track.streamlines.clone()
     };
     window.act(Action::Track(TrackAction::SetStreamlines {
         params,
@@ -216,7 +216,7 @@ fn step(window: &mut Window, step_mm: f64) {
 fn whole_brain() {
     let mut window = Window::fitted();
     window.place(Role::Exclude, dvec3(12.0, 0.0, 0.0));
-    window.state.document.whole_brain = WholeBrain {
+    window.state.document.track.whole_brain = WholeBrain {
         seeds: 500,
         by_regions: true,
     };

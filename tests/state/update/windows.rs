@@ -75,18 +75,18 @@ fn settings() {
     let limits = |e: &Effect| matches!(e, Effect::LimitMemory(Some(3_000_000_000)));
     assert!(effects.iter().any(limits), "{effects:?}");
     assert!(effects.iter().any(|e| matches!(e, Effect::Store)));
-    let track = &state.document.track;
+    let track = &state.document.track.streamlines;
     assert_eq!((track.step_mm, track.min_fa), (0.25, None));
-    assert_eq!(state.document.rays.params.walk.min_length_mm, 12.0);
+    assert_eq!(state.document.track.rays.params.walk.min_length_mm, 12.0);
     assert_eq!(state.view.convention, Convention::Neurological);
     // A document keeps its own; the next starts with the present settings.
     update(&mut state, image("/data/a.nii.gz"));
     requested.paths.step_mm = 0.75;
     update(&mut state, Action::Set(requested.clone()));
-    assert_eq!(state.document.track.step_mm, 0.25);
+    assert_eq!(state.document.track.streamlines.step_mm, 0.25);
     let leave = arcuate::state::SessionAction::Leave(arcuate::state::UnsavedAction::New);
     update(&mut state, Action::Session(leave));
-    assert_eq!(state.document.track.step_mm, 0.75);
+    assert_eq!(state.document.track.streamlines.step_mm, 0.75);
     let text = serde_json::to_string(&requested).expect("JSON");
     let read: Preferences = serde_json::from_str(&text).expect("read");
     assert_eq!(read.sound(), requested);

@@ -233,7 +233,7 @@ fn typed_in_one_frame() {
     window.run();
     let layout = window.state().state.view.layout;
     at_once(&mut window, &[Key::Num2, Key::Enter]);
-    assert_eq!(window.state().state.document.track.step_mm, 2.0);
+    assert_eq!(window.state().state.document.track.streamlines.step_mm, 2.0);
     assert_eq!(
         window.state().state.view.layout,
         layout,

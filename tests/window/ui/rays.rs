@@ -38,15 +38,15 @@ pub fn tests() -> Vec<Trial> {
 /// With rays whose measures are spread evenly from 0.8 to 1.6.
 pub(super) fn shot() -> State {
     let mut state = tracking();
-    state.document.method = Method::Rays;
-    state.document.rays.cut = Cut::All;
+    state.document.track.method = Method::Rays;
+    state.document.track.rays.cut = Cut::All;
     let regions = state.document.regions.iter();
     let requested = CurveKey {
         field: state.document.tensors.as_ref().unwrap().field.id(),
         regions: regions.map(|r| (**r).clone()).collect(),
         curves: CurveParams::Rays(
-            state.document.rays.medium,
-            state.document.rays.params.clone(),
+            state.document.track.rays.medium,
+            state.document.track.rays.params.clone(),
         ),
         coarse: false,
     };
@@ -74,7 +74,7 @@ pub(super) fn shot() -> State {
 }
 
 pub(super) fn rays(window: &Window) -> &arcuate::state::Rays {
-    &window.state().state.document.rays
+    &window.state().state.document.track.rays
 }
 
 fn kept(window: &Window) -> usize {
@@ -102,7 +102,7 @@ pub(super) fn measured() -> State {
 fn switch() {
     let mut window = window(tracking(), [1280.0, 800.0]);
     click(&mut window, "Method: Geodesic rays");
-    assert_eq!(window.state().state.document.method, Method::Rays);
+    assert_eq!(window.state().state.document.track.method, Method::Rays);
     assert_eq!(submitted::<ShootRays>(&window).len(), 1);
     for name in ["Rays", "Opening angle", "Sharpening α", "Step"] {
         window.get_by_role_and_label(egui::Role::Slider, name);
@@ -138,7 +138,10 @@ fn switch() {
     window.get_by_label("Method: Streamlines").scroll_to_me();
     window.run();
     click(&mut window, "Method: Streamlines");
-    assert_eq!(window.state().state.document.method, Method::Streamlines);
+    assert_eq!(
+        window.state().state.document.track.method,
+        Method::Streamlines
+    );
     window.get_by_role_and_label(egui::Role::Slider, "Streamlines");
 }
 
@@ -259,7 +262,7 @@ fn nothing() {
     assert_eq!(submitted::<ShootRays>(&window).len(), 1);
     // A cut above everything is another reason.
     let mut state = shot();
-    state.document.rays.cut = Cut::AtLeast(3.0);
+    state.document.track.rays.cut = Cut::AtLeast(3.0);
     let live = state.session.track.live.as_mut().unwrap();
     Arc::make_mut(&mut live.output).kept = sample::output(0).kept;
     live.rays.as_mut().unwrap().cut = Cut::AtLeast(3.0);
@@ -276,15 +279,18 @@ fn missed() {
     assert!(!window.state().state.view.visible.missed);
     click(&mut window, "Show Missed the targets");
     assert!(window.state().state.view.visible.missed);
-    let display = &window.state().state.document.ray_display;
+    let display = &window.state().state.document.track.ray_display;
     assert_eq!(display.line_colouring, LineColouring::Measure);
 }
 
 fn reasons() {
     let mut window = window(tracking(), [1920.0, 1080.0]);
     let live = window.state().state.session.track.live.as_ref().unwrap();
-    let parts =
-        arcuate::ui::tracks::stops(&live.output, &window.state().state.document.track, None);
+    let parts = arcuate::ui::tracks::stops(
+        &live.output,
+        &window.state().state.document.track.streamlines,
+        None,
+    );
     let count = arcuate::ui::format::count(parts[1].count);
     let (name, reason) = (format!("{} {count}", parts[1].name), parts[1].what);
     click(&mut window, &name);
@@ -494,7 +500,7 @@ fn stale() {
         "Connectivity measure",
     );
     assert_eq!(bright, 255);
-    state.document.rays.params.walk.step_mm = 0.3;
+    state.document.track.rays.params.walk.step_mm = 0.3;
     let mut window = window(state, [1920.0, 1080.0]);
     // It is dimmed until there are others.
     assert!(brightest(&window, "Connectivity measure") < 128);

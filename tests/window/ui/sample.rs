@@ -220,7 +220,7 @@ pub fn tracked(mut state: State) -> State {
             .iter()
             .map(|r| (**r).clone())
             .collect(),
-        curves: CurveParams::Streamlines(state.document.track.clone()),
+        curves: CurveParams::Streamlines(state.document.track.streamlines.clone()),
         coarse: false,
     };
     state.session.track.live = Some(CurveResult {

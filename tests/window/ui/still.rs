@@ -378,7 +378,7 @@ fn covered() {
 /// The lower end of the tour's card, in every task.
 fn guide() {
     let mut states = vec![small_scan(), tracking(), weighed()];
-    states[0].document.method = Method::Rays;
+    states[0].document.track.method = Method::Rays;
     let mut bottoms = Vec::new();
     for mut state in states {
         for task in Task::ALL {

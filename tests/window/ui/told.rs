@@ -105,7 +105,10 @@ fn out_of_range() {
     window.run();
     assert_eq!(below(&window), place, "rows stay while one is edited");
     type_over(&mut window, "1e9");
-    assert_eq!(window.state().state.document.track.step_mm, 20.0);
+    assert_eq!(
+        window.state().state.document.track.streamlines.step_mm,
+        20.0
+    );
     window.get_by_label("Step: 20\u{202F}mm is the most");
     window
         .get_by_role_and_label(egui::Role::TextInput, "Step")

@@ -179,7 +179,7 @@ fn colours() {
     };
     let before = row(&window);
     let state = &mut window.state_mut().state;
-    let mut display = state.document.ray_display.clone();
+    let mut display = state.document.track.ray_display.clone();
     display.line_colouring = LineColouring::Direction;
     let phase = Phase::Done;
     arcuate::state::update(

@@ -126,7 +126,7 @@ pub fn add_live(state: &mut State, output: curves::Output) {
     let key = CurveKey {
         field: document.tensors.as_ref().unwrap().field.id(),
         regions: document.regions.iter().map(|r| (**r).clone()).collect(),
-        curves: CurveParams::Streamlines(document.track.clone()),
+        curves: CurveParams::Streamlines(document.track.streamlines.clone()),
         coarse: false,
     };
     state.session.track.live = Some(CurveResult {

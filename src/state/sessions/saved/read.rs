@@ -343,16 +343,16 @@ fn fill(document: &mut Document, saved: &SavedDocument) {
     document.name.clone_from(&saved.name);
     document.fit = saved.fit.clone();
     document.fit_mask = saved.fit_mask.map(LayerId);
-    document.method = saved.method;
-    document.track = saved.track.clone();
-    document.track_display = saved.track_display.clone();
-    document.whole_brain = saved.whole_brain.sanitized();
-    document.rays = Rays {
+    document.track.method = saved.method;
+    document.track.streamlines = saved.track.clone();
+    document.track.streamline_display = saved.track_display.clone();
+    document.track.whole_brain = saved.whole_brain.sanitized();
+    document.track.rays = Rays {
         medium: saved.medium,
         params: saved.rays.clone(),
         cut: saved.cut,
     };
-    document.ray_display = saved.ray_display.clone();
+    document.track.ray_display = saved.ray_display.clone();
     document.store = saved.store;
 }
 

@@ -80,14 +80,14 @@ impl Segment {
 
 impl Parameters {
     pub(in crate::state) fn of(document: &Document) -> Self {
-        let rays = &document.rays;
+        let rays = &document.track.rays;
         Self {
             filter: Filtered::of(document),
             segment: Segment::of(document),
             fit: document.fit.clone(),
             fit_mask: document.fit_mask,
-            track: document.track.clone(),
-            whole_brain: document.whole_brain,
+            track: document.track.streamlines.clone(),
+            whole_brain: document.track.whole_brain,
             rays: (rays.medium, rays.params.clone(), rays.cut),
             pathways: document.pathways.params,
         }

@@ -36,7 +36,7 @@ pub fn nothing(
     if live.coarse && !state.stalled() {
         return;
     }
-    let now = &state.document.rays;
+    let now = &state.document.track.rays;
     let targets = targets(state, live);
     let names: Vec<&str> = targets.iter().map(|r| r.name.as_str()).collect();
     let Some((text, remedy)) =
@@ -93,11 +93,11 @@ pub fn histogram(
     actions: &mut Vec<Action>,
 ) -> Cut {
     if rays.measures.is_empty() {
-        return state.document.rays.cut;
+        return state.document.track.rays.cut;
     }
-    let now = &state.document.rays;
+    let now = &state.document.track.rays;
     let (low, _) = rays.range;
-    let map = match state.document.ray_display.colour_map {
+    let map = match state.document.track.ray_display.colour_map {
         map @ (ColourMap::Viridis | ColourMap::GreenRed) => map,
         _ => ColourMap::Viridis,
     };

@@ -98,8 +98,8 @@ fn figures(
 ) {
     let output = &live.output;
     let params = match live.rays {
-        Some(_) => &state.document.rays.params.walk,
-        None => &state.document.track,
+        Some(_) => &state.document.track.rays.params.walk,
+        None => &state.document.track.streamlines,
     };
     match &live.rays {
         Some(rays) => {
@@ -144,7 +144,7 @@ fn figures(
 
 /// Shown before there is a result.
 fn waiting(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
-    let (what, doing) = match state.document.method {
+    let (what, doing) = match state.document.track.method {
         Method::Streamlines => ("Streamlines", "Tracking…"),
         Method::Rays => ("Rays", "Shooting…"),
     };
@@ -176,7 +176,7 @@ fn waiting(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
 /// Offers to compute the result of the present controls.
 fn again(ui: &mut Ui, state: &State, text: &str, actions: &mut Vec<Action>) {
     let p = theme::palette(ui.style());
-    let word = match state.document.method {
+    let word = match state.document.track.method {
         Method::Streamlines => "Track again",
         Method::Rays => "Shoot again",
     };
@@ -294,7 +294,7 @@ fn tracked_targets(
     let Some(lengths) = memory.tracks.lengths(&output.kept, live.targets.len()) else {
         return;
     };
-    let by_length = state.document.track_display.line_colouring == LineColouring::Length;
+    let by_length = state.document.track.streamline_display.line_colouring == LineColouring::Length;
     histogram(ui, lengths, by_length, whose(state));
     let heads = [("Count", 74.0), ("Median", 76.0)];
     table(ui, state, live, &heads, actions, |i, name| {
@@ -470,7 +470,7 @@ fn look(ui: &mut Ui, state: &State, memory: &mut Memory, narrow: bool, actions: 
         memory.toggle(LOOK);
     }
     if open {
-        let measured = state.document.method == Method::Rays;
+        let measured = state.document.track.method == Method::Rays;
         let shown = state.document.live_display();
         let has = display::Has {
             measure: measured,

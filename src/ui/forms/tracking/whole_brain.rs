@@ -24,14 +24,14 @@ pub fn show(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<A
     if !open {
         return;
     }
-    let whole_brain = state.document.whole_brain;
+    let whole_brain = state.document.track.whole_brain;
     let mut set = |whole_brain: WholeBrain, phase: Phase| {
         actions.push(Action::Track(TrackAction::SetWholeBrain {
             whole_brain,
             phase,
         }));
     };
-    let same = match state.document.track.seeding {
+    let same = match state.document.track.streamlines.seeding {
         Seeding::Random { .. } => None,
         Seeding::Grid { .. } => Some("on the grid above"),
         Seeding::PerVoxel { .. } => Some("per voxel, as above"),
