@@ -403,11 +403,8 @@ pub const STEMS: &[(&str, Option<&str>)] = &[
 pub const MAX_FUNCTION: usize = 120;
 /// Functions that are longer at present: their lengths may only fall.
 pub const LONG_FUNCTIONS: &[(&str, usize)] = &[
-    ("src/cli/phantom.rs run", 158),
-    ("src/cli/render.rs run", 165),
     ("src/render/scene.rs draw", 234),
     ("src/render/volume.rs march", 126),
-    ("src/state/methods.rs curves", 147),
     ("src/state/pathways/jobs/find.rs solve", 135),
     ("src/ui/files.rs contents", 144),
     ("src/ui/forms/eikonal/results.rs row", 122),
@@ -417,7 +414,6 @@ pub const LONG_FUNCTIONS: &[(&str, usize)] = &[
 pub const MAX_FIELDS: usize = 20;
 /// Structs that have more at present: their numbers may only fall.
 pub const WIDE_STRUCTS: &[(&str, usize)] = &[
-    ("src/cli/segment.rs Options", 21),
     ("src/state/document.rs Document", 29),
     ("src/state/sessions/types.rs Saving", 23),
     ("src/state/session.rs Session", 52),
