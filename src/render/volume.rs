@@ -369,7 +369,7 @@ impl VolumeUniform {
         texture.view.clone()
     }
 
-    /// Distinguishes the inside of φ in an image, if φ is held.
+    /// Distinguishes the inside of φ in an image, if φ is known.
     fn show_inside(&mut self, drawn: &Drawn) {
         if let Some(inside) = drawn.image().and_then(|volume| volume.inside.as_ref())
             && self.phi_size[0] > 0.0

@@ -268,7 +268,7 @@ fn row(
     };
 }
 
-/// The figures of a row in words, for screen readers.
+/// The figures of a row, for screen readers.
 fn figures(found: &PathwayResult, epsilon: f64) -> String {
     format!(
         "cost {}, {} mm, {} ml",
