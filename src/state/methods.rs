@@ -3,7 +3,7 @@
 use super::document::FitMask;
 use crate::data::text::counted;
 use crate::data::{Region, Role};
-use crate::solvers::curves::{Integrator, Interpolation, Match, Seeding};
+use crate::solvers::curves::{self, Integrator, Interpolation, Match, Seeding};
 use crate::solvers::geodesic::{self, Cut, Directions, Form, Precision, Sharpening};
 use crate::solvers::tensor_fit;
 use crate::solvers::tractogram::selection::SelectionOptions;
@@ -316,18 +316,32 @@ fn curves(
     kept: &str,
     citations: &mut Citations,
 ) -> String {
-    let (walk, rays) = match made {
+    let (walk, cut) = match made {
         CurveParams::Streamlines(walk) => (walk, None),
-        CurveParams::Rays(medium, params) => (&params.walk, Some((medium, params))),
+        CurveParams::Rays(_, params) => (&params.walk, Some(cut)),
     };
-    let what = if rays.is_some() {
-        "rays"
-    } else {
-        "streamlines"
-    };
-    let mut text = match rays {
-        Some((medium, params)) => geodesics(medium, params, citations),
-        None => match walk.deflection {
+    let mut text = following(made, walk, regions, citations);
+    text += &ends(walk);
+    text += &kept_curves(walk, regions, cut, kept);
+    if let Some(names) = named(regions, Role::Terminate) {
+        let _ = write!(text, " They ended at {names}.");
+    }
+    if let Some(names) = named(regions, Role::Mask) {
+        let _ = write!(text, " They had to stay within {names}.");
+    }
+    text
+}
+
+/// The first sentence: how curves were followed, and where they began.
+fn following(
+    made: &CurveParams,
+    walk: &curves::Params,
+    regions: &[Region],
+    citations: &mut Citations,
+) -> String {
+    let mut text = match made {
+        CurveParams::Rays(medium, params) => geodesics(medium, params, citations),
+        CurveParams::Streamlines(_) => match walk.deflection {
             None => format!(
                 "Streamlines along the principal eigenvector {} were followed",
                 citations.cite(STREAMLINES)
@@ -371,7 +385,12 @@ fn curves(
     } else {
         "."
     };
-    text += " They ended outside the mask";
+    text
+}
+
+/// The conditions that ended curves.
+fn ends(walk: &curves::Params) -> String {
+    let mut text = String::from(" They ended outside the mask");
     if let Some(fa) = walk.min_fa {
         let _ = write!(text, ", where the fractional anisotropy was below {fa}");
     }
@@ -383,7 +402,47 @@ fn curves(
     if let Some(mm) = walk.max_length_mm {
         let _ = write!(text, ", and at a length of {mm} mm");
     }
-    text += ".";
+    text + "."
+}
+
+/// The sentence about the curves that were kept; `kept` is their number, and only rays have a cut.
+fn kept_curves(walk: &curves::Params, regions: &[Region], cut: Option<Cut>, kept: &str) -> String {
+    let what = if cut.is_some() { "rays" } else { "streamlines" };
+    let kept_if = conditions(walk, regions);
+    if kept_if.is_empty() {
+        return format!(" {}.", begins(&format!("{kept}{what} were kept")));
+    }
+    // The condition of the cut follows with an "and" of its own.
+    let more = cut.is_some_and(|cut| cut != Cut::All);
+    let conditions = match kept_if.split_last() {
+        Some((last, others)) if !more && !others.is_empty() => {
+            format!("{} and {last}", others.join(", "))
+        }
+        _ => kept_if.join(", "),
+    };
+    let sentence = format!("{kept}{what} were kept, which {conditions}");
+    let cut = cut.map_or_else(String::new, cut_condition);
+    format!(" {}{cut}.", begins(&sentence))
+}
+
+/// The condition of a cut by the connectivity measure, after other conditions.
+fn cut_condition(cut: Cut) -> String {
+    match cut {
+        Cut::All => String::new(),
+        Cut::AtLeast(least) => {
+            format!(" and had a connectivity measure of at least {least}")
+        }
+        Cut::Top(n) => {
+            format!(" and were the {} with the highest measure", count(n as u64))
+        }
+        Cut::TopShare(share) => {
+            format!(" and were the {} % with the highest measure", 100.0 * share)
+        }
+    }
+}
+
+/// The conditions that the kept curves met: regions, and a least length.
+fn conditions(walk: &curves::Params, regions: &[Region]) -> Vec<String> {
     let mut kept_if = Vec::new();
     let every = |rule: Match| {
         if rule == Match::All {
@@ -419,42 +478,7 @@ fn curves(
     if walk.min_length_mm > 0.0 {
         kept_if.push(format!("were at least {} mm long", walk.min_length_mm));
     }
-    if kept_if.is_empty() {
-        let _ = write!(text, " {}.", begins(&format!("{kept}{what} were kept")));
-    } else {
-        // The condition of the cut follows with an "and" of its own.
-        let more = rays.is_some() && cut != Cut::All;
-        let conditions = match kept_if.split_last() {
-            Some((last, others)) if !more && !others.is_empty() => {
-                format!("{} and {last}", others.join(", "))
-            }
-            _ => kept_if.join(", "),
-        };
-        let sentence = format!("{kept}{what} were kept, which {conditions}");
-        let _ = write!(text, " {}", begins(&sentence));
-        if rays.is_some() {
-            text += &match cut {
-                Cut::All => String::new(),
-                Cut::AtLeast(least) => {
-                    format!(" and had a connectivity measure of at least {least}")
-                }
-                Cut::Top(n) => {
-                    format!(" and were the {} with the highest measure", count(n as u64))
-                }
-                Cut::TopShare(share) => {
-                    format!(" and were the {} % with the highest measure", 100.0 * share)
-                }
-            };
-        }
-        text += ".";
-    }
-    if let Some(names) = named(regions, Role::Terminate) {
-        let _ = write!(text, " They ended at {names}.");
-    }
-    if let Some(names) = named(regions, Role::Mask) {
-        let _ = write!(text, " They had to stay within {names}.");
-    }
-    text
+    kept_if
 }
 
 fn geodesics(

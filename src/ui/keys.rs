@@ -241,7 +241,7 @@ fn single(key: Key, state: &State, memory: &mut Memory, actions: &mut Vec<Action
     if let Some((role, _)) = regions::KEYS.iter().find(|(_, k)| *k == letter) {
         let tool = Tool::Place {
             role: *role,
-            cube: memory.cube,
+            cube: memory.region_panel.cube,
         };
         actions.push(Action::View(ViewAction::SetTool(tool)));
         return;
@@ -383,7 +383,7 @@ fn taken(state: &State, tool: Tool) -> Action {
 }
 
 fn toggle_selection(state: &State, memory: &Memory) -> Option<Action> {
-    let several = memory.regions.several(state);
+    let several = memory.region_panel.chosen.several(state);
     if !several.is_empty() {
         let mut chosen = several.iter().filter_map(|id| state.document.region(*id));
         let change = RegionsChange::Show(!chosen.any(|r| r.visible));
@@ -456,7 +456,7 @@ fn delete_selection(state: &State, memory: &Memory) -> Option<Action> {
         // The user is picking streamlines: a notice says that none is selected, and their layer stays.
         return Some(Action::Bundle(BundleAction::DeleteChosen));
     }
-    let regions = memory.regions.several(state);
+    let regions = memory.region_panel.chosen.several(state);
     if !regions.is_empty() {
         let change = RegionsChange::Delete;
         return Some(Action::Region(RegionAction::ChangeSeveral {

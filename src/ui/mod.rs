@@ -68,7 +68,6 @@ pub struct Memory {
     begins: bool,
     /// The active tool when the panel was last drawn.
     tool_kind: Option<std::mem::Discriminant<crate::state::Tool>>,
-    visits: visits::Cache,
     palette: Option<palette::Palette>,
     renaming: Option<naming::Renaming>,
     /// The window has no space for the lists beside the views.
@@ -77,27 +76,60 @@ pub struct Memory {
     typing: bool,
     /// Blocks and reports that the user folded or opened against their default.
     toggled: BTreeSet<&'static str>,
+    region_panel: RegionPanel,
+    forms: FormMemory,
+    caches: Caches,
+    /// Picture of the demo's card on the first page.
+    demo: first_run::Picture,
+}
+
+/// The lists and forms of regions.
+struct RegionPanel {
     /// The second of two regions to be combined.
     combine_with: Option<crate::data::region::RegionId>,
     /// The role of regions from labels.
     label_role: crate::data::Role,
     /// Search and multiple selection in the list of regions.
-    regions: regions::many::Chosen,
+    chosen: regions::many::Chosen,
     /// The text searched for among the labels of a label map.
     label_search: String,
     /// The region that was selected when the list was last seen.
     shown_region: Option<crate::data::region::RegionId>,
     /// The next region is a box.
     cube: bool,
-    tracks: tracks::Cache,
-    rays: rays::Cache,
-    weights: weights::Cache,
+}
+
+impl RegionPanel {
+    fn new() -> Self {
+        Self {
+            combine_with: None,
+            label_role: crate::data::Role::Region,
+            chosen: regions::many::Chosen::default(),
+            label_search: String::new(),
+            shown_region: None,
+            cube: false,
+        }
+    }
+}
+
+/// State of forms besides the state's parameters.
+#[derive(Default)]
+struct FormMemory {
     /// Last settings of each kind of rays.
     kinds: forms::geodesic::Kinds,
     density: forms::density::Chosen,
     space: forms::tensor_fit::checks::SpaceReport,
     axes: forms::tensor_fit::axes::Pictures,
     orders: forms::tensor_fit::orders::Pictures,
+}
+
+/// Values computed from the state that are shown in every frame.
+#[derive(Default)]
+struct Caches {
+    visits: visits::Cache,
+    tracks: tracks::Cache,
+    rays: rays::Cache,
+    weights: weights::Cache,
     /// Smallest and largest value of a frame of a volume.
     ranges: BTreeMap<(crate::data::DataId, usize), (f32, f32)>,
     /// Values behind the transfer function.
@@ -106,8 +138,6 @@ pub struct Memory {
     /// Smallest and largest value of columns of streamlines.
     extents: Vec<(crate::state::streamlines::ColumnKey, (f32, f32))>,
     drawer: bottom_panel::Cache,
-    /// Picture of the demo's card on the first page.
-    demo: first_run::Picture,
 }
 
 impl Memory {
@@ -135,31 +165,14 @@ impl Memory {
             begins: false,
             settings: false,
             tool_kind: None,
-            visits: visits::Cache::default(),
             palette: None,
             renaming: None,
             narrow: false,
             typing: false,
             toggled: BTreeSet::new(),
-            combine_with: None,
-            label_role: crate::data::Role::Region,
-            regions: regions::many::Chosen::default(),
-            label_search: String::new(),
-            shown_region: None,
-            cube: false,
-            tracks: tracks::Cache::default(),
-            rays: rays::Cache::default(),
-            weights: weights::Cache::default(),
-            kinds: forms::geodesic::Kinds::default(),
-            density: forms::density::Chosen::default(),
-            space: forms::tensor_fit::checks::SpaceReport::default(),
-            axes: forms::tensor_fit::axes::Pictures::default(),
-            orders: forms::tensor_fit::orders::Pictures::default(),
-            ranges: BTreeMap::new(),
-            counted: widgets::transfer::Counted::default(),
-            values: widgets::values::Kept::default(),
-            extents: Vec::new(),
-            drawer: bottom_panel::Cache::default(),
+            region_panel: RegionPanel::new(),
+            forms: FormMemory::default(),
+            caches: Caches::default(),
             demo: first_run::Picture::default(),
         }
     }

@@ -37,16 +37,16 @@ pub fn show(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<A
     }
     let all = state.document.regions.len();
     if all < many::SEARCHED {
-        memory.regions.search.clear();
+        memory.region_panel.chosen.search.clear();
     }
-    let search = memory.regions.search.clone();
+    let search = memory.region_panel.chosen.search.clone();
     let shown = state.document.regions.iter();
     let shown: Vec<_> = shown.filter(|r| many::found(&r.name, &search)).collect();
     if all >= many::SEARCHED {
         let (names, counts) = (("Search regions", "Search"), (shown.len(), all));
-        many::search_field(ui, names, &mut memory.regions.search, counts);
+        many::search_field(ui, names, &mut memory.region_panel.chosen.search, counts);
     }
-    let several = memory.regions.several(state);
+    let several = memory.region_panel.chosen.several(state);
     if !several.is_empty() {
         many::bar(ui, state, &several, actions);
     }
@@ -83,8 +83,8 @@ fn list(
     }
     // A region selected elsewhere scrolls into sight.
     let selected = state.session.regions.selected;
-    if selected != memory.shown_region {
-        memory.shown_region = selected;
+    if selected != memory.region_panel.shown_region {
+        memory.region_panel.shown_region = selected;
         let index = regions.iter().position(|r| Some(r.id) == selected);
         if let Some(row) = index.map(place).filter(|row| !seen.contains_rect(*row)) {
             ui.scroll_to_rect(row, None);
@@ -149,7 +149,7 @@ pub fn add_menu(
         Layer(LayerId),
         File,
     }
-    let mut cube = memory.cube;
+    let mut cube = memory.region_panel.cube;
     let chosen = menu::popup_with_controls(anchor, 220.0, |ui| {
         let (place, _) = ui.allocate_exact_size(vec2(ui.available_width(), 28.0), Sense::hover());
         let shapes = ["Sphere", "Box"];
@@ -207,7 +207,7 @@ pub fn add_menu(
         }
         chosen
     });
-    memory.cube = cube;
+    memory.region_panel.cube = cube;
     match chosen {
         Some(Add::Tool(role)) => actions.push(Action::View(ViewAction::SetTool(Tool::Place {
             role,
@@ -399,9 +399,9 @@ fn row(
     } else if response.clicked() {
         let modifiers = ui.input(|i| i.modifiers);
         let now = (shown, state.session.regions.selected);
-        let selected = memory.regions.click(now, region.id, modifiers);
+        let selected = memory.region_panel.chosen.click(now, region.id, modifiers);
         // It is already in sight.
-        memory.shown_region = selected;
+        memory.region_panel.shown_region = selected;
         actions.push(Action::Region(RegionAction::Select(selected)));
     }
     menu::context(&response, |ui| match together {

@@ -38,7 +38,7 @@ pub fn show(
         return;
     }
     let known = layer.is_none_or(|id| sent(&state.document, id).is_some());
-    let density = &mut memory.density.0;
+    let density = &mut memory.forms.density.0;
     if !known && density.value() == Value::Share {
         density.set_value(Value::Count);
     }

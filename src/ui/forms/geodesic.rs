@@ -45,10 +45,10 @@ pub fn controls(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut V
     if walk::reset(ui, place, *rays == defaults) {
         set(defaults.clone(), Phase::Done);
     }
-    memory.kinds.remember(rays);
-    directions::number(ui, rays, &defaults, &mut memory.kinds, &mut set);
-    directions::opening_angle(ui, rays, &memory.kinds.directions, &mut set);
-    strength(ui, rays, &memory.kinds.sharpening, &mut set);
+    memory.forms.kinds.remember(rays);
+    directions::number(ui, rays, &defaults, &mut memory.forms.kinds, &mut set);
+    directions::opening_angle(ui, rays, &memory.forms.kinds.directions, &mut set);
+    strength(ui, rays, &memory.forms.kinds.sharpening, &mut set);
     walk::step(
         ui,
         &rays.params.walk,
@@ -82,7 +82,7 @@ pub fn controls(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut V
         memory.toggle(MORE);
     }
     if open {
-        second_rank(ui, state, &defaults, &mut memory.kinds, &mut set);
+        second_rank(ui, state, &defaults, &mut memory.forms.kinds, &mut set);
     }
 }
 

@@ -142,6 +142,7 @@ pub(super) fn remarks(
     let p = theme::palette(ui.style());
     let whose = mask_text::name_of(&state.document);
     let remarks = memory
+        .caches
         .tracks
         .remarks(&state.document.regions, &tensors.mask, &whose);
     let remarks: Vec<&Remark> = remarks.iter().filter(|r| wanted(r)).collect();
@@ -190,7 +191,7 @@ pub fn out_of_reach(state: &State, memory: &mut Memory, which: impl Fn(&Remark) 
     };
     let whose = mask_text::name_of(&state.document);
     let regions = &state.document.regions;
-    let remarks = memory.tracks.remarks(regions, &tensors.mask, &whose);
+    let remarks = memory.caches.tracks.remarks(regions, &tensors.mask, &whose);
     remarks.iter().any(which)
 }
 

@@ -190,7 +190,7 @@ impl Views {
             pixels_per_point: f64::from(ui.pixels_per_point()),
         };
         let mut list = scene::scene_from(state, &camera, size);
-        list.moving = (list.moving || self.snap.is_some()) && !self.still;
+        list.moving = (list.moving || self.camera.snap.is_some()) && !self.still;
         let ctx = ui.ctx().clone();
         let painter = ui.painter().clone();
         let id = self.pane_id(Pane::Scene);

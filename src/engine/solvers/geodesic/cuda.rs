@@ -51,14 +51,21 @@ const LONG_RAYS: &str = "choose a shorter length limit or a longer step";
 /// Reciprocal share of the free memory used for the points of one launch.
 const SHARE_FOR_POINTS: u64 = 3;
 
-/// `Rules` in kernels/cells.cuh.
+/// The fields of `Rules` in kernels/cells.cuh that differ between the launches of a batch: the first four.
 #[derive(Clone, Copy, Pod, Zeroable)]
 #[repr(C)]
-struct KernelRules {
+struct LaunchRules {
     slots: u32,
     running: u32,
     until: u32,
     resumed: u32,
+}
+
+/// `Rules` in kernels/cells.cuh.
+#[derive(Clone, Copy, Pod, Zeroable)]
+#[repr(C)]
+struct KernelRules {
+    launch: LaunchRules,
     shape: [u32; 3],
     stride: [u32; 2],
     face: [f32; 3],

@@ -49,6 +49,15 @@ unsafe impl Send for Graph {}
 // SAFETY: as above; shared references do nothing to a graph.
 unsafe impl Sync for Graph {}
 
+#[derive(Default)]
+struct Graphs {
+    /// Indexed by the copy that is read first.
+    rounds: [Option<(Round, Graph)>; 2],
+    /// The kernels have run once: a kernel is loaded at its first launch, which must not happen while a graph is
+    /// captured.
+    warm: bool,
+}
+
 /// The shape of the launches, in graphs and separately.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 struct Shape {
@@ -88,11 +97,7 @@ pub struct Engine {
     shape: Shape,
     /// Number of passes up to which pages have been requested.
     reach: u64,
-    /// Indexed by the copy that is read first.
-    rounds: [Option<(Round, Graph)>; 2],
-    /// The kernels have run once: a kernel is loaded at its first launch, which must not happen while a graph is
-    /// captured.
-    warm: bool,
+    graphs: Graphs,
     state: State,
     unread: u64,
     /// For bricks with blocks and for bricks with warps.
@@ -149,8 +154,7 @@ impl Engine {
                 passes: 1,
             },
             reach: PASSES,
-            rounds: [None, None],
-            warm: false,
+            graphs: Graphs::default(),
             state,
             unread: 0,
             settle,
@@ -176,17 +180,12 @@ impl Engine {
         Ok(self.device().check(WHAT, self.stream.synchronize())?)
     }
 
-    fn forget(&mut self) {
-        self.warm = false;
-        self.rounds = [None, None];
-    }
-
     /// Sets the number of blocks for the current bricks, with some reserve, up to the number of resident blocks;
     /// recreates the graphs if the number has changed much.
     fn reshape(&mut self) -> Result<(), Error> {
         let active = self.active();
         let alone =
-            self.kind == Kind::Sheared || self.tables.planes > 1 || self.mode == Mode::Paper;
+            self.kind == Kind::Sheared || self.tables.extent.planes > 1 || self.mode == Mode::Paper;
         let many = active > MANY && !alone;
         // Region statistics follow the surface at every step.
         let passes = match many || self.rules.region > 0.0 {
@@ -212,7 +211,7 @@ impl Engine {
             many,
             passes,
         };
-        self.forget();
+        self.graphs = Graphs::default();
         if many {
             // Lists the bricks.
             self.settle(0, 0)?;
@@ -270,7 +269,7 @@ impl Engine {
     fn stepper(&self, many: bool) -> Result<CudaFunction, Error> {
         let name = match self.mode {
             Mode::Paper => "paper",
-            Mode::Scaled if self.tables.planes > 1 => "extra",
+            Mode::Scaled if self.tables.extent.planes > 1 => "extra",
             Mode::Scaled => "step",
         };
         self.kernel(name, many)
@@ -461,15 +460,17 @@ impl Engine {
         let (from, reach) = (self.now, self.reach);
         self.now = (from + round.steps as usize) % 2;
         self.reach = self.shape.passes;
-        if !std::mem::replace(&mut self.warm, true) || reach < self.reach {
+        if !std::mem::replace(&mut self.graphs.warm, true) || reach < self.reach {
             return self.line_up_round(from, round, reach);
         }
-        let known = self.rounds[from].as_ref().is_some_and(|(r, _)| *r == round);
+        let known = self.graphs.rounds[from]
+            .as_ref()
+            .is_some_and(|(r, _)| *r == round);
         if !known {
             let graph = self.captured(|| self.line_up_round(from, round, self.reach))?;
-            self.rounds[from] = Some((round, graph));
+            self.graphs.rounds[from] = Some((round, graph));
         }
-        if let Some((_, graph)) = &self.rounds[from] {
+        if let Some((_, graph)) = &self.graphs.rounds[from] {
             self.device().check(WHAT, graph.0.launch())?;
         }
         Ok(())

@@ -66,7 +66,11 @@ pub fn show(
     let known = state.session.filter.sums.shown();
     let known = known.filter(|(key, _)| key.of == lines.id());
     let lengths = known.map(|(_, sums)| &sums.lengths_mm);
-    let counted = memory.weights.bundles(lines, least, lengths).to_vec();
+    let counted = memory
+        .caches
+        .weights
+        .bundles(lines, least, lengths)
+        .to_vec();
     let apart = apart(state, lines, memory, least);
     let alone = counted.len() == 1;
     let groups = counted.into_iter().enumerate().map(|(i, counted)| Row {
@@ -117,7 +121,7 @@ fn apart(state: &State, lines: &Tractogram, memory: &mut Memory, least: f32) -> 
     let Some((key, sums)) = known.filter(|(key, _)| key.of == lines.id()) else {
         return Vec::new();
     };
-    let kept = memory.weights.apart(lines, sums, least).iter();
+    let kept = memory.caches.weights.apart(lines, sums, least).iter();
     let each = key.rows.iter().zip(&sums.bundles).zip(kept);
     let row = |((apart, summed), kept): ((&ExtraBundle, &Summed), &Kept)| {
         let (name, colour) = match apart {

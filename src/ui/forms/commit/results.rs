@@ -107,7 +107,7 @@ fn histogram(
     if weighed.sorted.is_empty() {
         return rows::hint(ui, "No streamline explains any of the signal");
     }
-    let range = memory.weights.range(weighed);
+    let range = memory.caches.weights.range(weighed);
     let (low, high) = range;
     let window = weighed.window();
     let colour = |t: f32| -> Color32 {
@@ -117,7 +117,7 @@ fn histogram(
     let cut = state.document.filter.cut_of(layer.id);
     let moved = CutHistogram {
         name: "Weight",
-        counts: memory.weights.bins(weighed),
+        counts: memory.caches.weights.bins(weighed),
         range,
         logarithmic: true,
         cut: (cut > 0.0).then_some(cut),

@@ -112,7 +112,7 @@ pub fn histogram(
     ui.add_space(panels::CAPTION);
     let moved = CutHistogram {
         name: "Connectivity measure",
-        counts: memory.rays.bins(rays),
+        counts: memory.caches.rays.bins(rays),
         range: rays.range,
         logarithmic: false,
         cut,
@@ -132,6 +132,7 @@ pub fn histogram(
         // With few rays, more are kept than the share says.
         (None, Some(live)) => live.output.kept.len(),
         (requested, _) => memory
+            .caches
             .rays
             .kept(rays, requested.map_or(now.cut, |(cut, _)| cut)),
     };

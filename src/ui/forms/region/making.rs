@@ -330,10 +330,13 @@ fn combine(
     memory: &mut Memory,
     actions: &mut Vec<Action>,
 ) {
-    let with = memory.combine_with.and_then(|id| state.document.region(id));
+    let with = memory
+        .region_panel
+        .combine_with
+        .and_then(|id| state.document.region(id));
     let with = with.filter(|r| r.id != chosen.id);
     if let Some(id) = region_row(ui, state, "Other region", with, |r| r.id != chosen.id) {
-        memory.combine_with = Some(id);
+        memory.region_panel.combine_with = Some(id);
     }
     let why = with.is_none().then_some("Choose the other region first");
     let ways = [
@@ -396,11 +399,11 @@ pub fn labels(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec
             rows::hint(ui, "Every voxel is 0: the image has no labels");
         }
         Some(Ok(numbers)) => {
-            let role = memory.label_role;
+            let role = memory.region_panel.label_role;
             if let Some(role) = role_row(ui, "What the regions do", role) {
-                memory.label_role = role;
+                memory.region_panel.label_role = role;
             }
-            let search = &mut memory.label_search;
+            let search = &mut memory.region_panel.label_search;
             label_list(ui, state, (labels, &numbers.0), (role, search), actions);
             let layer = state.document.layer(labels.layer);
             let there: BTreeSet<&str> = state
@@ -413,7 +416,7 @@ pub fn labels(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec
                 layer.is_some_and(|l| !there.contains(region_name(l, found.number).as_str()))
             };
             let volume = layer.and_then(|l| l.content.volume());
-            let search = &memory.label_search;
+            let search = &memory.region_panel.label_search;
             let sought = |f: &&LabelCount| regions::many::found(&described(volume, f), search);
             let rest = numbers.0.iter().filter(absent).filter(sought);
             let rest: Vec<LabelCount> = rest.copied().collect();

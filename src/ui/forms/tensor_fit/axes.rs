@@ -70,8 +70,8 @@ pub fn show(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<A
     ui.add_space(4.0);
     rows::hint(ui, &hint(&output));
     ui.add_space(6.0);
-    memory.axes.update(ui, &output);
-    pictures(ui, &memory.axes, &output, actions);
+    memory.forms.axes.update(ui, &output);
+    pictures(ui, &memory.forms.axes, &output, actions);
 }
 
 fn hint(output: &Output) -> String {

@@ -78,7 +78,7 @@ pub fn show(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<A
         }
         if open != response.clicked() {
             if check.name == SPACE {
-                memory.space.show(ui, state);
+                memory.forms.space.show(ui, state);
             }
             for line in &check.report {
                 ui.add_space(2.0);
@@ -231,11 +231,11 @@ fn space_check(state: &State, memory: &mut Memory) -> Option<Check> {
             others.join(", ")
         ));
     }
-    let disagreements = memory.space.found(state).len();
+    let disagreements = memory.forms.space.found(state).len();
     if disagreements > 0 {
         verdict = Verdict::Warning;
     }
-    report.extend_from_slice(&memory.space.inside);
+    report.extend_from_slice(&memory.forms.space.inside);
     let fact = match first.source {
         AffineSource::Sform => "sform used",
         AffineSource::Qform => "qform used",

@@ -119,10 +119,10 @@ pub fn show(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<A
     ui.add_space(4.0);
     rows::hint(ui, &hint(&output, layout));
     ui.add_space(6.0);
-    memory.orders.update(ui, &output);
+    memory.forms.orders.update(ui, &output);
     for (i, candidate) in output.ranked.iter().enumerate().step_by(COLUMNS) {
         let pair = [Some(candidate), output.ranked.get(i + 1)];
-        row(ui, &memory.orders, i, pair, layout, |layout| {
+        row(ui, &memory.forms.orders, i, pair, layout, |layout| {
             actions.push(Action::Tensors(TensorAction::ReadAs {
                 layer: layer.id,
                 layout: Some(layout),

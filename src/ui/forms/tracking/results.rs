@@ -291,7 +291,11 @@ fn tracked_targets(
     actions: &mut Vec<Action>,
 ) {
     let output = &live.output;
-    let Some(lengths) = memory.tracks.lengths(&output.kept, live.targets.len()) else {
+    let Some(lengths) = memory
+        .caches
+        .tracks
+        .lengths(&output.kept, live.targets.len())
+    else {
         return;
     };
     let by_length = state.document.track.streamline_display.line_colouring == LineColouring::Length;
@@ -318,7 +322,10 @@ fn measured_targets(
     actions: &mut Vec<Action>,
 ) {
     let kept = &live.output.kept;
-    let reached = memory.rays.reached(kept, rays, cut, live.targets.len());
+    let reached = memory
+        .caches
+        .rays
+        .reached(kept, rays, cut, live.targets.len());
     let heads = [("Count", 56.0), ("CM", 48.0), ("Length", 60.0)];
     table(ui, state, live, &heads, actions, |i, name| {
         let found = reached.get(i).copied().unwrap_or_default();

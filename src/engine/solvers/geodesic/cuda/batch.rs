@@ -1,7 +1,7 @@
 //! One batch of half rays: followed to their ends in launches of some milliseconds; then the points of the rays that
 //! the regions keep are gathered and copied to the host.
 
-use super::{Job, OnCard};
+use super::{Job, LaunchRules, OnCard};
 use crate::compute::cuda::Device;
 use crate::compute::{Backend, kernels};
 use crate::solvers::Error;
@@ -179,8 +179,12 @@ impl Job<'_> {
             let mut queue = device.alloc_zeros::<u32>(1)?;
             let launch = launch(device, running.len(), threads);
             let mut rules = self.kernel_rules(card.regions.count);
-            (rules.slots, rules.running) = (slots as u32, running.len() as u32);
-            (rules.until, rules.resumed) = (until, u32::from(resumed));
+            rules.launch = LaunchRules {
+                slots: slots as u32,
+                running: running.len() as u32,
+                until,
+                resumed: u32::from(resumed),
+            };
             let ((), ms) = device.elapsed(|| {
                 // SAFETY: `list` holds slots, for each of which `numbers` and `summaries` have an entry, as does
                 // `paused` if rays pause; numbers refer to halves of `starts`; `points` holds one point more than

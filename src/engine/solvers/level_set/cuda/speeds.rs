@@ -1,7 +1,7 @@
 //! Speeds on the card, for all bricks, independent of the surface.
 
 use super::tables::{KernelRules, State, pointer};
-use super::{Engine, LESS, WHAT};
+use super::{Engine, Graphs, LESS, WHAT};
 use crate::solvers::Error;
 use crate::solvers::level_set::speed::{PLANES, Speeds};
 
@@ -53,8 +53,8 @@ impl Engine {
         self.device().synchronize(WHAT)?;
         self.tables.speeds = pointer(&self.speeds, &self.stream);
         self.tables.quanta = self.quanta.as_ref().map_or(0, |q| pointer(q, &self.stream));
-        self.tables.planes = planes as i32;
-        self.forget();
+        self.tables.extent.planes = planes as i32;
+        self.graphs = Graphs::default();
         self.reshape()
     }
 
