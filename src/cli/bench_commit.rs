@@ -213,7 +213,7 @@ fn signal(operator: &Operator, arcs: &Arcs, dictionary: &Dictionary) -> Result<V
         }
     }
     for voxel in 0..dictionary.voxels.len() {
-        for place in shape.peaks * shape.extra..shape.own() {
+        for place in shape.peaks * shape.extra..shape.unknowns_per_voxel() {
             x[operator.own_column(voxel, place)] = 0.1;
         }
     }

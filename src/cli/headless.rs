@@ -25,7 +25,7 @@ fn difference(found: &Found) -> String {
             "put the earlier file back, or open the session in the window, which can go on with this one"
         }
     };
-    let why = found.standing.why().unwrap_or_default();
+    let why = found.standing.difference_text().unwrap_or_default();
     format!("{why}: {}; {remedy}", found.path.display())
 }
 
@@ -79,7 +79,7 @@ impl<'a> Headless<'a> {
             let missing = opening.wrong().filter(|(i, _)| !tried.contains(i));
             let mut missing = missing.filter(|(_, f)| matches!(f.standing, Standing::Missing(_)));
             let found = missing.find_map(|(i, f)| {
-                Some((i, session::look_for(&f.entry, folders, &Control::new())?))
+                Some((i, session::find_moved(&f.entry, folders, &Control::new())?))
             });
             match found {
                 Some((index, path)) => {

@@ -3,7 +3,7 @@
 
 pub(in crate::state) mod looks;
 
-use crate::parameters::{self, Kind, Parameters, Unit, widened};
+use crate::parameters::{self, Kind, Parameters, Unit, shortest_f64};
 use crate::state::core::words::{self, counted, fixed};
 use crate::state::{Document, filter, pathways, regions, segment, streamlines, track};
 
@@ -92,11 +92,11 @@ impl Fields {
 
     /// A number in single precision, without the digits that the conversion adds.
     fn single(&mut self, label: &str, value: f32, decimals: usize, unit: &'static str) {
-        self.number(label, widened(value), decimals, unit);
+        self.number(label, shortest_f64(value), decimals, unit);
     }
 
     pub(in crate::state) fn percent(&mut self, label: &str, share: f32) {
-        self.number(label, widened(share) * 100.0, 0, "%");
+        self.number(label, shortest_f64(share) * 100.0, 0, "%");
     }
 
     /// A number that can be switched off.

@@ -134,7 +134,7 @@ impl Recipe {
 
     /// The recipe of a file, with what the user says of it.
     pub fn opened(file: PathBuf, reported: Reading) -> Self {
-        match reported.is_nothing() {
+        match reported.is_empty() {
             true => Self::File(file),
             false => Self::FileAs {
                 file,

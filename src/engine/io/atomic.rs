@@ -25,11 +25,11 @@ use temporary::{Temporary, folder_of};
 const MAX_LINKS: usize = 40;
 
 /// Whether existing files are kept, as a command without `--force` does. In the window, the user is asked beforehand.
-static KEEPS: AtomicBool = AtomicBool::new(false);
+static KEEP_EXISTING: AtomicBool = AtomicBool::new(false);
 
 /// From now on existing names are refused at the last step, however late they appeared.
 pub fn keep_what_exists(keeps: bool) {
-    KEEPS.store(keeps, Ordering::Relaxed);
+    KEEP_EXISTING.store(keeps, Ordering::Relaxed);
 }
 
 /// Paths of the files that this process has written; `None` until [`record_written_files`].
@@ -58,7 +58,7 @@ fn was_written(path: PathBuf) {
 }
 
 fn replaces() -> bool {
-    !KEEPS.load(Ordering::Relaxed)
+    !KEEP_EXISTING.load(Ordering::Relaxed)
 }
 
 /// A complete file, already read back, under a temporary name; removed when dropped unless it has received its final

@@ -36,7 +36,7 @@ pub fn left_behind(memory: &Memory) -> (Vec<RecoverableSession>, bool) {
 
 fn left_behind_in(root: &Path, memory: &Memory) -> (Vec<RecoverableSession>, bool) {
     let mut found = Vec::new();
-    for desk in recovery::left_behind(root) {
+    for desk in recovery::recoverable_folders(root) {
         let path = desk.session();
         // What cannot be read is left as it is: a newer version may.
         let Ok(session) = session::read(&path) else {
@@ -310,7 +310,7 @@ pub fn read(
         let standing = session::check(&place, &entry, strict, control).map_err(sentence)?;
         let folders = [folder.to_owned()];
         let suggestion = matches!(standing, Standing::Missing(_))
-            .then(|| session::look_for(&entry, &folders, control))
+            .then(|| session::find_moved(&entry, &folders, control))
             .flatten();
         files.push(Found {
             path: place,
@@ -386,7 +386,7 @@ pub fn relocate(
     }
     let missing = |f: &&mut Found| matches!(f.standing, Standing::Missing(_));
     for other in files.iter_mut().filter(missing) {
-        let there = session::look_for(&other.entry, &folders, control);
+        let there = session::find_moved(&other.entry, &folders, control);
         other.suggestion = there.or(other.suggestion.take());
     }
     Ok(files)

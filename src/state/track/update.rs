@@ -113,7 +113,7 @@ pub fn taken_in(
         return None;
     }
     let recipe = recipe(document, &requested, cut)?;
-    let seeds = output.fates.iter().sum::<u64>() as usize;
+    let seeds = output.seed_outcomes.iter().sum::<u64>() as usize;
     let kept = counted(output.kept.len(), "streamline");
     let (made, what, min_fa) = match &requested.curves {
         CurveParams::Streamlines(params) => (

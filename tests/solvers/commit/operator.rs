@@ -110,8 +110,8 @@ fn scattered(operator: &Operator, dictionary: &Dictionary, x: &[f64]) -> Vec<f32
         *to = *from as f32;
     }
     for voxel in 0..dictionary.voxels.len() {
-        for place in 0..shape.own() {
-            let from = x[shape.intra() + voxel * shape.own() + place];
+        for place in 0..shape.unknowns_per_voxel() {
+            let from = x[shape.intra() + voxel * shape.unknowns_per_voxel() + place];
             out[operator.own_column(voxel, place)] = from as f32;
         }
     }
@@ -122,7 +122,7 @@ fn gathered(operator: &Operator, dictionary: &Dictionary, x: &[f32]) -> Vec<f64>
     let shape = operator.shape();
     let intra = x[..shape.intra()].iter().copied();
     let own = (0..dictionary.voxels.len())
-        .flat_map(|voxel| (0..shape.own()).map(move |place| (voxel, place)));
+        .flat_map(|voxel| (0..shape.unknowns_per_voxel()).map(move |place| (voxel, place)));
     let own = own.map(|(voxel, place)| x[operator.own_column(voxel, place)]);
     intra.chain(own).map(f64::from).collect()
 }

@@ -15,7 +15,7 @@ const MAX_BYTES: usize = 235;
 const MAX_COPIED: u64 = 256 << 20;
 
 /// Renaming a set takes milliseconds: a program that locks the folder for longer is doing something else.
-const PATIENCE: Duration = Duration::from_secs(5);
+const LOCK_TIMEOUT: Duration = Duration::from_secs(5);
 const PAUSE: Duration = Duration::from_millis(5);
 
 /// The name of a set's old file while a new one takes its place.
@@ -111,7 +111,7 @@ fn lock_folder(files: &[Ready]) -> Option<disk::File> {
     loop {
         match folder.try_lock() {
             Ok(()) => return Some(folder),
-            Err(disk::TryLockError::WouldBlock) if since.elapsed() < PATIENCE => {
+            Err(disk::TryLockError::WouldBlock) if since.elapsed() < LOCK_TIMEOUT => {
                 std::thread::sleep(PAUSE);
             }
             Err(_) => return None,
@@ -137,7 +137,7 @@ impl Old {
             targets,
             given: Vec::new(),
         };
-        match old.give(files, is_half) {
+        match old.rename_all(files, is_half) {
             Ok(()) => Ok(old),
             Err((file, error)) => {
                 old.restore_all();
@@ -146,7 +146,7 @@ impl Old {
         }
     }
 
-    fn give<'a>(
+    fn rename_all<'a>(
         &mut self,
         files: &'a [Ready],
         is_half: bool,

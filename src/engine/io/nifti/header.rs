@@ -354,7 +354,7 @@ impl Header {
         // it is compressed.
         let between = match self.single_file {
             true => {
-                source.prove(self.vox_offset)?;
+                source.verify_size(self.vox_offset)?;
                 Some(self.vox_offset - header)
             }
             false => source.known_bytes().map(|b| b.saturating_sub(header)),

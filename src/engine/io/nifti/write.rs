@@ -279,7 +279,7 @@ fn byte(share: f32) -> u8 {
 /// Header, extender and the comment, as many bytes as `vox_offset` states.
 fn header(grid: &Grid, further: &[usize], voxels: &Voxels<'_>, description: &str) -> Vec<u8> {
     let (datatype, bits) = voxels.data_type();
-    let mut description = disclaimed(description);
+    let mut description = with_disclaimer(description);
     if let Voxels::Stored(stored) = voxels {
         description = stored.meaning.rest.described(&description);
     }
@@ -404,7 +404,7 @@ impl Bytes {
 }
 
 /// Precedes the description, so that the header's short field contains it.
-fn disclaimed(description: &str) -> String {
+fn with_disclaimer(description: &str) -> String {
     match description.trim() {
         "" => DISCLAIMER.to_owned(),
         made => format!("{DISCLAIMER}; {made}"),

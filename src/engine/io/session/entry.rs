@@ -85,7 +85,7 @@ impl Change {
 
 impl fmt::Display for Change {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.clause_about(IT))?;
+        f.write_str(&self.clause_about(FILE_SUBJECT))?;
         f.write_str(match self.what {
             Difference::Bytes { .. } => " when the session was saved",
             Difference::Content | Difference::Folder => " than when the session was saved",
@@ -96,7 +96,7 @@ impl fmt::Display for Change {
 
 impl Standing {
     /// One sentence about how the file differs, without its path; `None` for the same file.
-    pub fn why(&self) -> Option<String> {
+    pub fn difference_text(&self) -> Option<String> {
         match self {
             Self::Same => None,
             Self::Changed(change) => Some(change.to_string()),
@@ -137,12 +137,12 @@ impl Missing {
 
 impl fmt::Display for Missing {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.sentence(IT))
+        f.write_str(&self.sentence(FILE_SUBJECT))
     }
 }
 
 /// The subject of a sentence about the file itself.
-const IT: &str = "It";
+const FILE_SUBJECT: &str = "It";
 
 /// The subject of a sentence about a companion file.
 fn companion_subject(name: &str) -> String {
@@ -252,7 +252,7 @@ impl Entry {
 
     /// Its path, for a session in `folder`.
     pub fn place(&self, folder: &Path) -> PathBuf {
-        tidied(&folder.join(&self.path))
+        without_dots(&folder.join(&self.path))
     }
 
     /// The same file for a session in another folder.
@@ -353,7 +353,7 @@ fn check_one(
 
 /// A file that may be the missing one, in one of these folders: with the same name and size, otherwise with the same
 /// content, otherwise with the same name.
-pub fn look_for(entry: &Entry, folders: &[PathBuf], control: &Control) -> Option<PathBuf> {
+pub fn find_moved(entry: &Entry, folders: &[PathBuf], control: &Control) -> Option<PathBuf> {
     let name = entry.name();
     let same_name = folders.iter().map(|f| f.join(name));
     let mut same_name = same_name.filter(|p| p.exists());
@@ -378,7 +378,8 @@ pub fn look_for(entry: &Entry, folders: &[PathBuf], control: &Control) -> Option
 
 /// The path from a folder to a file, with `/`; the absolute path if they have nothing in common.
 fn relative(path: &Path, folder: &Path) -> String {
-    let absolute = |p: &Path| tidied(&std::path::absolute(p).unwrap_or_else(|_| p.to_owned()));
+    let absolute =
+        |p: &Path| without_dots(&std::path::absolute(p).unwrap_or_else(|_| p.to_owned()));
     let (path, folder) = (absolute(path), absolute(folder));
     let [file, base] = [&path, &folder].map(|p| p.components().collect::<Vec<_>>());
     let same = file.iter().zip(&base).take_while(|(a, b)| a == b).count();
@@ -393,7 +394,7 @@ fn relative(path: &Path, folder: &Path) -> String {
 }
 
 /// Removes `.` and `..`, as far as names alone permit.
-fn tidied(path: &Path) -> PathBuf {
+fn without_dots(path: &Path) -> PathBuf {
     let mut out = PathBuf::new();
     for part in path.components() {
         match part {

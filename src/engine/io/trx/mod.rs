@@ -20,7 +20,7 @@ use super::text::counted;
 use super::{Error, Expected, disk, json};
 use crate::compute::Control;
 use crate::data::labels::LARGEST_WHOLE;
-use crate::data::text::agreed;
+use crate::data::text::singular_or_plural;
 use crate::data::tractogram::column_name;
 use crate::data::{AffineSource, Grid, Shared, Tractogram};
 use glam::{DAffine3, DMat3, DVec3};
@@ -531,8 +531,8 @@ impl<'a> Arrays<'a> {
         info.warn_unread(format!(
             "{} at the end {} to no streamline; {} not used",
             counted(behind, "point"),
-            agreed(behind, "belongs", "belong"),
-            agreed(behind, "it was", "they were")
+            singular_or_plural(behind, "belongs", "belong"),
+            singular_or_plural(behind, "it was", "they were")
         ));
         for values in self.per_point.values_mut() {
             *values = values[..used].into();

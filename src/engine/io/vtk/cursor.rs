@@ -128,7 +128,7 @@ impl<'a> Cursor<'a> {
     }
 
     /// Drops the consumed part of the window.
-    fn settle(&mut self) {
+    fn drop_consumed(&mut self) {
         if self.at >= CHUNK_BYTES {
             self.window.drain(..self.at);
             self.at = 0;
@@ -208,7 +208,7 @@ impl<'a> Cursor<'a> {
 
     /// The word after a section's values; drops everything read before it.
     pub fn keyword(&mut self) -> String {
-        self.settle();
+        self.drop_consumed();
         self.word().to_ascii_uppercase()
     }
 
@@ -262,7 +262,7 @@ impl<'a> Cursor<'a> {
             return Err(self.cut());
         };
         while bytes > 0 {
-            self.settle();
+            self.drop_consumed();
             while self.window.len() - self.at < number.bytes() && self.more() {}
             let there = (self.window.len() - self.at).min(bytes);
             let whole = there / number.bytes() * number.bytes();
@@ -283,7 +283,7 @@ impl<'a> Cursor<'a> {
         mut take: impl FnMut(T),
     ) -> Result<(), Error> {
         for _ in 0..count {
-            self.settle();
+            self.drop_consumed();
             let word = self.next_word();
             let word = std::str::from_utf8(&self.window[word]).unwrap_or("?");
             match word.parse() {

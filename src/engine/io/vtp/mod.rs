@@ -133,7 +133,7 @@ fn parse(path: &Path, file: Text, control: &Control) -> Result<Polydata, Error> 
                     });
                 }
                 b"DataArray" | b"Array" => {
-                    let array = announce(path, &tag)?;
+                    let array = read_announced(path, &tag)?;
                     ended = empty || array.form == Form::Appended;
                     announced = Some(array);
                     text.clear();
@@ -223,7 +223,7 @@ fn letters(text: &[u8]) -> String {
     codes.take_while(|&c| c != 0).map(char::from).collect()
 }
 
-fn announce(path: &Path, tag: &BytesStart) -> Result<Announced, Error> {
+fn read_announced(path: &Path, tag: &BytesStart) -> Result<Announced, Error> {
     let number = match attribute(tag, "type").as_str() {
         "Float32" => Some(Type::F32),
         "Float64" => Some(Type::F64),

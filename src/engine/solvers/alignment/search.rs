@@ -60,7 +60,7 @@ pub fn powell(
     /// Largest number of rounds over all directions.
     const ROUNDS: usize = 12;
     /// Another round follows if the last one moved by at least this many units.
-    const SETTLED: f64 = 0.02;
+    const MIN_MOVE: f64 = 0.02;
     let scale = unit.numbers();
     let mut search = Search {
         value: &|p: &Point| {
@@ -87,7 +87,7 @@ pub fn powell(
         }
         let moved: Point = std::array::from_fn(|i| at[i] - before[i]);
         let length = moved.iter().map(|m| m * m).sum::<f64>().sqrt();
-        if length < SETTLED {
+        if length < MIN_MOVE {
             break;
         }
         // The direction of the whole round replaces the one with the largest gain, if continuing in it still gains

@@ -7,7 +7,7 @@ use super::samples::Switches;
 use super::solver::Stop;
 use crate::parameters::{
     self, Choice, DefaultText, Kind, Limits, Number, Param, ParamError, Parameters, Scale, Switch,
-    Text, Unit, number_text, used, widened,
+    Text, Unit, number_text, shortest_f64, used,
 };
 use serde::{Deserialize, Serialize};
 
@@ -185,7 +185,7 @@ const fn penalty(
 
 /// A penalty of 0 counts as off.
 fn penalty_of(value: f32) -> Option<f64> {
-    (value > 0.0 || value.is_nan()).then(|| widened(value))
+    (value > 0.0 || value.is_nan()).then(|| shortest_f64(value))
 }
 
 impl Parameters for Params {

@@ -30,7 +30,7 @@ use cudarc::driver::{
 };
 use std::sync::Arc;
 
-const WHAT: &str = "spreading costs";
+const OPERATION: &str = "spreading costs";
 /// The computation and a way to save memory, for errors.
 const JOB: &str = "solving for cost fields of that size";
 const LESS: &str = "choose a smaller mask";
@@ -111,7 +111,7 @@ fn floors(
         launcher.arg(&count).arg(records).arg(&mut out);
         launcher.launch(threads(4 * count))
     };
-    device.check(WHAT, launched)?;
+    device.check(OPERATION, launched)?;
     Ok(out)
 }
 
@@ -327,7 +327,7 @@ impl Run<'_> {
                 .arg(&mut buffers.state);
             launcher.launch(threads((job.fields as usize * self.stride) as u32))
         };
-        device.check(WHAT, launched)?;
+        device.check(OPERATION, launched)?;
         // SAFETY: one thread per seed and per start, surplus threads return; cells and bricks are numbered within the
         // fields.
         let launched = unsafe {
@@ -336,7 +336,7 @@ impl Run<'_> {
             launcher.arg(&mut buffers.u).arg(&mut buffers.turns);
             launcher.launch(threads(job.seeds.max(job.starts)))
         };
-        device.check(WHAT, launched)?;
+        device.check(OPERATION, launched)?;
         Ok(())
     }
 
@@ -363,7 +363,7 @@ impl Run<'_> {
                 .arg(&mut buffers.state);
             launcher.launch_cooperative(resident)
         };
-        self.device.check(WHAT, launched)?;
+        self.device.check(OPERATION, launched)?;
         Ok(())
     }
 
@@ -379,7 +379,7 @@ impl Run<'_> {
                 .arg(&mut buffers.out)
                 .launch(threads(count * self.job.fields))
         };
-        self.device.check(WHAT, launched)?;
+        self.device.check(OPERATION, launched)?;
         Ok(())
     }
 }

@@ -5,7 +5,7 @@ use super::half_ray::{HalfRay, HalfRayRules, RayHalves, Step};
 use super::start::Start;
 use crate::compute::simd::Kernel;
 use crate::compute::{Cancelled, Control};
-use crate::solvers::curves::half_queue::{LANES, Queue, senses};
+use crate::solvers::curves::half_queue::{LANES, Queue, halves_per_start};
 use crate::solvers::curves::regions::RegionTests;
 use crate::solvers::curves::{Integrator, StopReason};
 
@@ -34,7 +34,11 @@ fn scaled<const FMA: bool>(v: &Vector<FMA>, by: Lane<FMA>) -> Vector<FMA> {
 }
 
 #[inline(always)]
-fn ahead<const FMA: bool>(from: &Vector<FMA>, rate: &Vector<FMA>, by: Lane<FMA>) -> Vector<FMA> {
+fn add_scaled<const FMA: bool>(
+    from: &Vector<FMA>,
+    rate: &Vector<FMA>,
+    by: Lane<FMA>,
+) -> Vector<FMA> {
     [
         rate[0].mul_add::<FMA>(by, from[0]),
         rate[1].mul_add::<FMA>(by, from[1]),
@@ -90,8 +94,8 @@ fn slope_ahead<S: Sampler, const FMA: bool>(
     (slope_x, slope_p): (&Vector<FMA>, &Vector<FMA>),
     by: Lane<FMA>,
 ) -> (Slope<FMA>, Vector<FMA>) {
-    let x = ahead::<FMA>(&state.x, slope_x, by);
-    let p = ahead::<FMA>(&state.p, slope_p, by);
+    let x = add_scaled::<FMA>(&state.x, slope_x, by);
+    let p = add_scaled::<FMA>(&state.p, slope_p, by);
     sampler.lattice().follow(cells, &x, 0.0);
     (sampler.slope::<FMA>(cache, cells, &p), p)
 }
@@ -192,7 +196,7 @@ impl<S: Sampler> Kernel for Follow<'_, S> {
     #[inline(always)]
     fn run<const FMA: bool>(self) -> Self::Output {
         // Steps between two checks for cancellation: 8 × 256 steps take less than a millisecond.
-        const PATIENCE: u32 = 256;
+        const STEPS_PER_CHECK: u32 = 256;
         let rules = self.rules;
         let mut halves = self.at_seeds();
         let mut queue = Queue::new(self.both_ways);
@@ -215,7 +219,7 @@ impl<S: Sampler> Kernel for Follow<'_, S> {
         }
         let mut next_due = first(&due, running);
         self.sampler.lattice().follow(&mut cells, &state.x, 0.0);
-        let mut patience = PATIENCE;
+        let mut patience = STEPS_PER_CHECK;
         let with_fa = rules.min_fa >= 0.0;
         let margin = match rules.integrator {
             Integrator::Rk2 => S::MARGIN,
@@ -228,7 +232,7 @@ impl<S: Sampler> Kernel for Follow<'_, S> {
             patience -= 1;
             if patience == 0 {
                 self.control.check()?;
-                patience = PATIENCE;
+                patience = STEPS_PER_CHECK;
             }
             let at = (&mut cache, &mut cells);
             let mean = mean_rate::<S, FMA>(self.sampler, rules, at, &state);
@@ -240,8 +244,8 @@ impl<S: Sampler> Kernel for Follow<'_, S> {
                 per_mm * Lane::splat(rules.step_mm)
             };
             let cos = per_mm * dot::<FMA>(&state.direction, &mm);
-            let next = ahead::<FMA>(&state.x, &mean.x, by);
-            state.p = ahead::<FMA>(&state.p, &mean.p, by);
+            let next = add_scaled::<FMA>(&state.x, &mean.x, by);
+            state.p = add_scaled::<FMA>(&state.p, &mean.p, by);
             state.direction = scaled(&mm, per_mm);
             let before = state.riemann;
             state.riemann = mean.riemann.mul_add::<FMA>(by, before);
@@ -348,7 +352,7 @@ impl<S: Sampler> Follow<'_, S> {
             let half = self.rules.at_seed(start.x, self.gates);
             halves
                 .halves
-                .extend(std::iter::repeat_n(half, senses(self.both_ways)));
+                .extend(std::iter::repeat_n(half, halves_per_start(self.both_ways)));
         }
         halves
     }

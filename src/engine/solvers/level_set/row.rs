@@ -273,7 +273,7 @@ pub const KEPT_OUT: f32 = -1e30;
 
 /// The speed of a voxel, 0 where it was cut away.
 #[inline(always)]
-fn unless_cut<const AVX: bool>(speed: Row<AVX>) -> Row<AVX> {
+fn zero_where_cut<const AVX: bool>(speed: Row<AVX>) -> Row<AVX> {
     speed.where_at_least(speed, Row::<AVX>::splat(0.5 * KEPT_OUT), Row::<AVX>::ZERO)
 }
 
@@ -300,7 +300,7 @@ pub fn step<const KIND: u8, const EXTRA: bool, const AVX: bool, const FMA: bool>
     speed: Row<AVX>,
     extra: Option<&Extra<AVX>>,
 ) -> Row<AVX> {
-    let next = free_step::<KIND, EXTRA, AVX, FMA>(around, rules, unless_cut(speed), extra);
+    let next = free_step::<KIND, EXTRA, AVX, FMA>(around, rules, zero_where_cut(speed), extra);
     kept_out(around, speed, next)
 }
 
@@ -392,7 +392,7 @@ pub fn paper<const AVX: bool, const FMA: bool>(
     rules: &LevelSetRules,
     speed: Row<AVX>,
 ) -> Row<AVX> {
-    let next = free_paper::<AVX, FMA>(around, rules, unless_cut(speed));
+    let next = free_paper::<AVX, FMA>(around, rules, zero_where_cut(speed));
     kept_out(around, speed, next)
 }
 

@@ -24,7 +24,7 @@ const WHITE_FA: f64 = 0.25;
 /// Targets per source: more would save time and make the pairs less independent.
 const TARGETS: usize = 4;
 /// Sources solved together.
-const TOGETHER: usize = 10;
+const SOURCES_AT_ONCE: usize = 10;
 /// Largest number of sources drawn, as a multiple of the number that suffices if every pair is joined.
 const MAX_SOURCES: usize = 3;
 /// Attempts to draw a target far enough from its source.
@@ -145,10 +145,10 @@ impl RandomPairs {
         let mut rates = Vec::with_capacity(pairs);
         let mut first = 0;
         while rates.len() < pairs && first < MAX_SOURCES * enough && !white.is_empty() {
-            let fans: Vec<Fan> = (first..first + TOGETHER)
+            let fans: Vec<Fan> = (first..first + SOURCES_AT_ONCE)
                 .filter_map(|i| fan(&white, volumes_mm3, i as u64))
                 .collect();
-            first += TOGETHER;
+            first += SOURCES_AT_ONCE;
             control.check()?;
             if fans.is_empty() {
                 continue;
@@ -174,7 +174,7 @@ impl RandomPairs {
             control.check()?;
             drawn.tried += found.len();
             rates.extend(found.into_iter().flatten());
-            control.advance(TOGETHER as u64);
+            control.advance(SOURCES_AT_ONCE as u64);
         }
         rates.truncate(pairs);
         drawn.rates = rates.into();

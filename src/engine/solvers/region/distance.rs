@@ -1,6 +1,6 @@
 //! Grows and shrinks regions by a distance.
 
-use super::{Error, Part, TIE, ball, has_right_angles};
+use super::{Error, Part, TIE_TOLERANCE, ball, has_right_angles};
 use crate::compute::{Control, memory};
 use crate::data::Mask;
 use glam::DVec3;
@@ -48,7 +48,7 @@ fn near(
         for axis in 0..3 {
             along(&mut squared, part.shape, axis, spacing[axis], control)?;
         }
-        let most = mm * mm * (1.0 + 2.0 * TIE);
+        let most = mm * mm * (1.0 + 2.0 * TIE_TOLERANCE);
         return Ok(squared.into_iter().map(|d| d <= most).collect());
     }
     let offsets: Vec<[i64; 3]> = ball(&mask.grid, mm).into_iter().map(|(o, _)| o).collect();

@@ -3,7 +3,7 @@
 use super::{Error, Fill};
 use crate::compute::Control;
 use crate::data::{Mask, Volume};
-use crate::parameters::widened;
+use crate::parameters::shortest_f64;
 use glam::DVec3;
 use std::collections::VecDeque;
 
@@ -34,7 +34,7 @@ pub fn fill(
         );
     };
     let limits = Fill {
-        tolerance: widened(tolerance),
+        tolerance: shortest_f64(tolerance),
         // Without a limit `most_ml` is infinite.
         most_ml: most_ml.min(f64::MAX),
     };

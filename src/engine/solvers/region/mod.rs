@@ -205,7 +205,7 @@ fn ball(grid: &Grid, mm: f64) -> Vec<([i64; 3], f64)> {
             for x in -reach[0]..=reach[0] {
                 let offset = DVec3::new(x as f64, y as f64, z as f64);
                 let length = (grid.world_from_voxel.matrix3 * offset).length();
-                if length <= mm * (1.0 + TIE) {
+                if length <= mm * (1.0 + TIE_TOLERANCE) {
                     offsets.push(([x, y, z], length));
                 }
             }
@@ -216,4 +216,4 @@ fn ball(grid: &Grid, mm: f64) -> Vec<([i64; 3], f64)> {
 
 /// Distances that differ by less than this share count as equal: voxels at exactly the requested distance are
 /// included, however their coordinates round.
-const TIE: f64 = 1e-9;
+const TIE_TOLERANCE: f64 = 1e-9;

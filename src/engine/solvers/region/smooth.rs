@@ -27,7 +27,7 @@ pub fn smooth(mask: &Mask, sigma_mm: f64, control: &Control) -> Result<Mask, Err
         }
         share
     } else {
-        leaning(mask, &part, sigma_mm, control)?
+        smooth_sheared(mask, &part, sigma_mm, control)?
     };
     Ok(part.mask(&mask.grid, &share, |share| *share > 0.5))
 }
@@ -80,7 +80,12 @@ fn blur(
 }
 
 /// On sheared grids the Gaussian does not separate into three: it is summed over the whole ball.
-fn leaning(mask: &Mask, part: &Part, sigma_mm: f64, control: &Control) -> Result<Vec<f32>, Error> {
+fn smooth_sheared(
+    mask: &Mask,
+    part: &Part,
+    sigma_mm: f64,
+    control: &Control,
+) -> Result<Vec<f32>, Error> {
     let grid = &mask.grid;
     let terms: Vec<([i64; 3], f32)> = ball(grid, REACH * sigma_mm)
         .into_iter()

@@ -423,7 +423,7 @@ pub(in crate::state) fn restore(
         _ => return Err("The session says something else of it".to_owned()),
     };
     let can_turn = matches!(&origin, Origin::Phantom { .. })
-        || matches!(&origin, Origin::File { reading, .. } if reading.is_nothing());
+        || matches!(&origin, Origin::File { reading, .. } if reading.is_empty());
     let origin = origins.add(origin);
     let (content, origin) = match saved.turn.filter(|_| can_turn) {
         Some(turn) => turned(origins, content, origin, turn),

@@ -46,7 +46,7 @@ pub struct Shape {
 
 impl Shape {
     /// Unknowns per voxel.
-    pub fn own(&self) -> usize {
+    pub fn unknowns_per_voxel(&self) -> usize {
         self.peaks * self.extra + self.free
     }
 
@@ -56,7 +56,7 @@ impl Shape {
     }
 
     pub fn columns(&self) -> usize {
-        self.intra() + self.voxels * self.own()
+        self.intra() + self.voxels * self.unknowns_per_voxel()
     }
 
     pub fn rows(&self) -> usize {
@@ -421,7 +421,9 @@ impl Operator {
     pub fn own_column(&self, voxel: usize, place: usize) -> usize {
         let own = match &self.inner {
             Inner::Factorised(f) => f.own_column(voxel, place),
-            Inner::Dense(_) | Inner::OnCards(_) => voxel * self.inner_shape().own() + place,
+            Inner::Dense(_) | Inner::OnCards(_) => {
+                voxel * self.inner_shape().unknowns_per_voxel() + place
+            }
         };
         self.shape().intra() + own
     }

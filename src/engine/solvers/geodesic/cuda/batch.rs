@@ -110,7 +110,7 @@ impl Job<'_> {
         range: Range<usize>,
         points: &mut CudaSlice<f32>,
     ) -> Result<(JoinedCurves, [f64; 2]), Error> {
-        let senses = self.senses();
+        let senses = self.halves_per_start();
         let starts = &self.rays.starts[range.clone()];
         // Rays that start in a target or a terminate region are finished.
         let mut halves: Vec<RayHalf> = Vec::with_capacity(starts.len() * senses);

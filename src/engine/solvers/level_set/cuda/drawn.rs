@@ -1,7 +1,7 @@
 //! Copies of table and pages for the graphics card of the window, made between two steps in memory known to both
 //! drivers. The solver continues in its own buffers while a picture is drawn.
 
-use super::{Engine, Field, PAGE, WHAT};
+use super::{Engine, Field, OPERATION, PAGE};
 use crate::compute::DeviceCopy;
 use crate::compute::cuda::{Device, SharedBuffer};
 use crate::data::{BrickImage, ImageExporter, Pages};
@@ -81,7 +81,7 @@ impl Engine {
         device.copy_shared(&self.buffers.page_of, 0..bricks, buffer, 0, stream)?;
         let now = &self.buffers.pages[self.now];
         device.copy_shared(now, 0..pages, buffer, first, stream)?;
-        device.check(WHAT, stream.synchronize())?;
+        device.check(OPERATION, stream.synchronize())?;
         Ok(Some(image))
     }
 }

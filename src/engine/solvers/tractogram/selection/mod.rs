@@ -49,7 +49,7 @@ pub struct SelectionRules {
 
 impl SelectionRules {
     /// Whether there are no rules.
-    pub fn leaves_all(&self) -> bool {
+    pub fn is_empty(&self) -> bool {
         let limits = (self.values.len(), self.given.len(), self.images.len());
         self.group.is_none()
             && self.regions.is_empty()

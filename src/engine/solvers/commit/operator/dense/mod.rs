@@ -184,7 +184,7 @@ impl Dense {
     pub fn adjoint(&self, y: Fill, x: &mut [f32]) {
         let (intra, own) = x.split_at_mut(self.shape.intra());
         let pieces = self.shape.voxels.div_ceil(PIECE);
-        let width = PIECE * self.shape.own();
+        let width = PIECE * self.shape.unknowns_per_voxel();
         workers::run(
             &self.sums,
             intra,

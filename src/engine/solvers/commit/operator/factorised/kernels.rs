@@ -345,12 +345,12 @@ impl ByShells for Back<'_> {
             let directions = [&both[0].direction, &both[1].direction];
             let shares = shares::<2, K, FMA>(directions, &sums);
             for i in 0..2 {
-                give::<K, FMA>(op, &both[i], first, &shares[i], flat, self.intra);
+                add_to_streamlines::<K, FMA>(op, &both[i], first, &shares[i], flat, self.intra);
             }
         }
         for step in steps.remainder() {
             let [shares] = shares::<1, K, FMA>([&step.direction], &sums);
-            give::<K, FMA>(op, step, first, &shares, flat, self.intra);
+            add_to_streamlines::<K, FMA>(op, step, first, &shares, flat, self.intra);
         }
         let extra = op.extra.len();
         for (place, step) in op.peak_steps(self.group).iter().enumerate() {
@@ -424,7 +424,7 @@ impl<const S: usize, const K: usize, const FMA: bool> Visit<S, FMA> for Share<'_
 
 /// Adds to the streamlines of a step.
 #[inline(always)]
-fn give<const K: usize, const FMA: bool>(
+fn add_to_streamlines<const K: usize, const FMA: bool>(
     op: &Factorised,
     step: &Step,
     first: usize,
