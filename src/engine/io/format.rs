@@ -442,7 +442,7 @@ fn left_out(
     match room {
         NameSupport::Any => None,
         NameSupport::UpTo(n) => {
-            let kept = kept(&columns, n);
+            let kept = columns_within(&columns, n);
             let lost = names
                 .iter()
                 .filter(|name| !kept.iter().any(|c| c.name == **name));
@@ -460,7 +460,10 @@ fn left_out(
 }
 
 /// The first `room` values; a length gives up its place to another value.
-pub(super) fn kept<'a, 'b>(columns: &'b [Columns<'a>], room: usize) -> Vec<&'b Columns<'a>> {
+pub(super) fn columns_within<'a, 'b>(
+    columns: &'b [Columns<'a>],
+    room: usize,
+) -> Vec<&'b Columns<'a>> {
     let crowded = columns.len() > room;
     let chosen = columns.iter().filter(|c| !crowded || c.name != LENGTH);
     chosen.take(room).collect()

@@ -586,7 +586,7 @@ pub(super) fn prepare(
     bvec: &Path,
     rows: &Rows,
     grid: &Grid,
-) -> Result<[atomic::Ready; 2], Error> {
+) -> Result<[atomic::PreparedFile; 2], Error> {
     let vectors = rows.in_image(grid);
     let line = |numbers: Vec<String>| numbers.join(" ") + "\n";
     let b_values = line(rows.b.iter().map(f64::to_string).collect());

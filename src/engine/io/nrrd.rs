@@ -8,7 +8,7 @@ mod gradients;
 mod header;
 mod write;
 
-pub use write::{losses, prepare};
+pub use write::{prepare, unsupported_contents};
 
 use super::numbers::Type;
 use super::source::Source;

@@ -161,8 +161,8 @@ pub fn read(
 }
 
 /// Writes a streamline file in the format of its name, with `command` as its history if the format has a place for
-/// it. Contents that it cannot hold are left out: see [`Format::losses`]. The file is read back and compared before
-/// it is renamed.
+/// it. Contents that it cannot hold are left out: see [`Format::unsupported_contents`]. The file is read back and
+/// compared before it is renamed.
 pub fn save(
     path: &Path,
     tractogram: &Tractogram,

@@ -367,7 +367,7 @@ pub(super) fn prepare(
     tractogram: &Tractogram,
     command: &str,
     control: &Control,
-) -> Result<atomic::Ready, Error> {
+) -> Result<atomic::PreparedFile, Error> {
     if super::extension(path) != "tck" {
         return Err(Error::unsupported(
             path,

@@ -27,7 +27,8 @@ use std::sync::Arc;
 
 /// In the words of session files, for the window's state.
 pub use crate::io::session::{
-    Change, Difference, EXTENSION, Entry, Match, Missing, PackedMask, PackedNumbers, Standing, Sum,
+    Change, Difference, EXTENSION, Entry, FileComparison, Match, Missing, PackedMask,
+    PackedNumbers, Sum,
 };
 
 /// Which streamlines are kept beside the session; the others are made again from their recipe.
@@ -206,7 +207,7 @@ pub struct ReadSession {
 pub struct Found {
     pub entry: Entry,
     pub path: PathBuf,
-    pub standing: Standing,
+    pub standing: FileComparison,
     /// Where it may have gone.
     pub suggestion: Option<PathBuf>,
 }
@@ -393,7 +394,7 @@ pub enum SessionOutput {
     /// How many files were looked at, and those that are not what they were, with why.
     Verified {
         files: usize,
-        differ: Vec<(PathBuf, Standing)>,
+        differ: Vec<(PathBuf, FileComparison)>,
     },
     Autosaved {
         revision: u64,

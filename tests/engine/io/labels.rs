@@ -197,7 +197,7 @@ fn converted() {
     };
     let done = convert(false).expect("converted");
     assert_eq!(done.written, [at("b.nii.gz"), at("b.txt")]);
-    assert!(done.losses.is_empty());
+    assert!(done.unsupported_contents.is_empty());
     let (before, after) = (opened(&at("a.nii.gz")).0, opened(&at("b.nii.gz")).0);
     let [before, after] = [before, after].map(|v| v.labels.expect("labels"));
     assert_eq!(after.name(1024), Some("Plain"));

@@ -519,10 +519,10 @@ fn values_beside() {
     let done = go(at("in.trx"), at("out.tck"), false).expect("converted");
     assert_eq!(done.written.len(), 1 + 6 + 6, "{:?}", done.written);
     assert_eq!(
-        done.losses.len(),
+        done.unsupported_contents.len(),
         2,
         "groups and the grid: {:?}",
-        done.losses
+        done.unsupported_contents
     );
     let (found, warnings) = open(&at("out.tck"));
     assert!(

@@ -13,7 +13,7 @@ use arcuate::io::gradients::TableFiles;
 use arcuate::io::session;
 use arcuate::io::{self, Error, Opened, Reading, bids, image, streamlines};
 use arcuate::jobs::session::{Entry as FileEntry, Found, Item, Parsed, ReadSession};
-use arcuate::jobs::session::{NotRestored, Restored, Standing, Unread};
+use arcuate::jobs::session::{FileComparison, NotRestored, Restored, Unread};
 use arcuate::state::State;
 use arcuate::state::origin::Origins;
 use arcuate::state::sessions::saved;
@@ -281,7 +281,7 @@ fn image_again(path: &Path) {
     let (told, control) = (Reading::default(), Control::new());
     if let Some(plan) = answered(convert::plan(path, &out, None, &told, &control)) {
         notes(&plan.notes);
-        notes(&plan.losses);
+        notes(&plan.unsupported_contents);
         notes(&Plan::missing(&plan));
         written(plan.write(true, "arcuate", &control));
     }
@@ -432,7 +432,7 @@ pub fn document(path: &Path, file: &session::SessionFile) -> bool {
             .iter()
             .map(|entry: &FileEntry| Found {
                 path: entry.place(folder),
-                standing: Standing::Same,
+                standing: FileComparison::Same,
                 suggestion: None,
                 entry: entry.clone(),
             })

@@ -11,7 +11,7 @@ use arcuate::solvers::commit::harmonics::at_cosine;
 use arcuate::solvers::commit::model::{Intra, Model, Responses};
 use arcuate::solvers::commit::operator::dense::Table;
 use arcuate::solvers::commit::operator::reference::Reference;
-use arcuate::solvers::commit::operator::{Operator, OperatorKind, Precision, Work};
+use arcuate::solvers::commit::operator::{Operator, OperatorCost, OperatorKind, Precision};
 use arcuate::solvers::commit::samples::{Samples, Switches};
 use glam::DVec3;
 use libtest_mimic::Trial;
@@ -329,7 +329,7 @@ fn picked() {
     let few = dictionary_of(&Arcs::new(3, 20, 1).unwrap(), true);
     // Some 90 segments a voxel: where there are 45 both take the same.
     let many = dictionary_of(&Arcs::new(12_000, 20, 1).unwrap(), true);
-    let way = |d: &Dictionary| Work::new(d, &responses, &samples).cheaper();
+    let way = |d: &Dictionary| OperatorCost::new(d, &responses, &samples).cheaper();
     assert_eq!(way(&few), OperatorKind::Dense { side: 256 });
     assert_eq!(way(&many), OperatorKind::Factorised);
 }

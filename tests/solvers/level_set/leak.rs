@@ -214,9 +214,8 @@ fn alarm() {
     (0..200).for_each(|n| alarm.record(stands + 2 * n));
     assert_eq!((alarm.leak(), alarm.suspected_since()), (None, None));
     (0..200).for_each(|n| alarm.record(stands + 400 + n * stands / 50));
-    let again = alarm
-        .suspected_since()
-        .or(alarm.leak().map(|leak| leak.from));
+    let from = alarm.leak().map(|leak| leak.from);
+    let again = alarm.suspected_since().or(from);
     assert!(again.is_some_and(|from| from >= 1000), "{again:?}");
     // Steady growth is none, nor is a single jump.
     let mut alarm = new(1000);
@@ -564,9 +563,7 @@ fn shrinks() {
         alarm.record(603 + n % 20 / 10 * 4);
     }
     assert!(alarm.is_at_rest() && alarm.leak().is_none());
-    for n in 0..60 {
-        alarm.record(603 + 3 * n);
-    }
+    (0..60).for_each(|n| alarm.record(603 + 3 * n));
     assert_eq!(alarm.leak().map(|leak| leak.cause), Some(Cause::Growth));
 }
 
@@ -577,18 +574,14 @@ fn small() {
     let course = (0..150u64).map(|n| 20 - n / 30);
     for inside in course.chain(16..216) {
         alarm.record(inside);
-        assert!(
-            !alarm.is_at_rest() && alarm.leak().is_none(),
-            "{inside} voxels"
-        );
+        let moves = !alarm.is_at_rest() && alarm.leak().is_none();
+        assert!(moves, "{inside} voxels");
     }
     let mut alarm = LeakDetector::new(20, Contact::default());
     for inside in (0..200u64).map(|n| 20 + n / 25).chain(28..228) {
         alarm.record(inside);
-        assert!(
-            !alarm.is_at_rest() && alarm.leak().is_none(),
-            "{inside} voxels"
-        );
+        let moves = !alarm.is_at_rest() && alarm.leak().is_none();
+        assert!(moves, "{inside} voxels");
     }
     let mut alarm = LeakDetector::new(20, Contact::default());
     for n in 0..400 {

@@ -16,7 +16,7 @@ mod write;
 pub use header::{Header, Version, VoxelType};
 pub(super) use rest::Rest;
 pub use space::SpaceInfo;
-pub(super) use write::{holds_scaling, losses, prepare_stored};
+pub(super) use write::{holds_scaling, prepare_stored, unsupported_contents};
 pub use write::{save_labels, save_mask, save_volume};
 
 use super::image::Overview;
@@ -136,7 +136,7 @@ pub(super) fn overview(path: &Path, control: &Control) -> Result<Option<Overview
         let chunk = &mut bytes[..count * size];
         let found = source.read(chunk)?;
         if found < chunk.len() {
-            return Err(header.short(source.path(), done * size + found));
+            return Err(header.truncated(source.path(), done * size + found));
         }
         let values = &mut values[..count];
         decoder.scalars(chunk, values);
@@ -243,7 +243,7 @@ fn voxels(source: &mut Source, header: &Header, kind: VolumeKind) -> Result<Arc<
         let chunk = &mut bytes[..count * size];
         let found = source.read(chunk)?;
         if found < chunk.len() {
-            return Err(header.short(source.path(), done * size + found));
+            return Err(header.truncated(source.path(), done * size + found));
         }
         let range = done..done + count;
         match kind {

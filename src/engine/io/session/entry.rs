@@ -27,7 +27,7 @@ pub struct Entry {
 
 /// How a file compares with its entry.
 #[derive(Clone, PartialEq, Debug)]
-pub enum Standing {
+pub enum FileComparison {
     Same,
     Changed(Change),
     Missing(Missing),
@@ -94,7 +94,7 @@ impl fmt::Display for Change {
     }
 }
 
-impl Standing {
+impl FileComparison {
     /// One sentence about how the file differs, without its path; `None` for the same file.
     pub fn difference_text(&self) -> Option<String> {
         match self {
@@ -272,9 +272,9 @@ pub fn check(
     entry: &Entry,
     strict: bool,
     control: &Control,
-) -> Result<Standing, Error> {
+) -> Result<FileComparison, Error> {
     let own = check_one(path, entry, None, strict, control)?;
-    if own != Standing::Same {
+    if own != FileComparison::Same {
         return Ok(own);
     }
     for companion in &entry.companions {
@@ -282,20 +282,23 @@ pub fn check(
         let adjacent = path.with_file_name(name);
         let name = name.to_string_lossy().into_owned();
         match check_one(&adjacent, companion, Some(&name), strict, control)? {
-            Standing::Same => {}
-            Standing::Missing(Missing::Gone) => {
-                return Ok(Standing::Changed(Change {
+            FileComparison::Same => {}
+            FileComparison::Missing(Missing::Gone) => {
+                return Ok(FileComparison::Changed(Change {
                     companion: Some(name),
                     what: Difference::CompanionGone,
                 }));
             }
-            Standing::Missing(why) => {
-                return Ok(Standing::Missing(Missing::Companion(name, Box::new(why))));
+            FileComparison::Missing(why) => {
+                return Ok(FileComparison::Missing(Missing::Companion(
+                    name,
+                    Box::new(why),
+                )));
             }
-            changed @ Standing::Changed(_) => return Ok(changed),
+            changed @ FileComparison::Changed(_) => return Ok(changed),
         }
     }
-    Ok(Standing::Same)
+    Ok(FileComparison::Same)
 }
 
 fn last(path: &str) -> &str {
@@ -309,16 +312,16 @@ fn check_one(
     companion: Option<&str>,
     strict: bool,
     control: &Control,
-) -> Result<Standing, Error> {
+) -> Result<FileComparison, Error> {
     let changed = |what| {
-        Standing::Changed(Change {
+        FileComparison::Changed(Change {
             companion: companion.map(str::to_owned),
             what,
         })
     };
     let Some((bytes, modified_ns)) = size_and_age(path) else {
         let is_denied = |e: std::io::Error| e.kind() == ErrorKind::PermissionDenied;
-        return Ok(Standing::Missing(
+        return Ok(FileComparison::Missing(
             match disk::metadata(path).is_err_and(is_denied) {
                 true => Missing::Denied,
                 false => Missing::Gone,
@@ -329,23 +332,23 @@ fn check_one(
         return Ok(changed(Difference::Unknown));
     }
     if !strict && (bytes, modified_ns) == (entry.bytes, entry.modified_ns) {
-        return Ok(Standing::Same);
+        return Ok(FileComparison::Same);
     }
     // A TRX folder has the size 0 in its entry.
     if entry.bytes > 0 && path.is_dir() {
-        return Ok(Standing::Missing(Missing::Folder));
+        return Ok(FileComparison::Missing(Missing::Folder));
     }
     if bytes != entry.bytes {
         let (now, then) = (bytes, entry.bytes);
         return Ok(changed(Difference::Bytes { now, then }));
     }
     Ok(match checksum::of_file(path, control) {
-        Ok(sum) if sum == entry.sha256 => Standing::Same,
+        Ok(sum) if sum == entry.sha256 => FileComparison::Same,
         Ok(_) => changed(Difference::Content),
         Err(Error::Cancelled) => return Err(Error::Cancelled),
-        Err(Error::Missing { .. }) => Standing::Missing(Missing::Gone),
-        Err(Error::Denied { .. }) => Standing::Missing(Missing::Denied),
-        Err(Error::Unreadable { why, .. }) => Standing::Missing(Missing::Unreadable(why)),
+        Err(Error::Missing { .. }) => FileComparison::Missing(Missing::Gone),
+        Err(Error::Denied { .. }) => FileComparison::Missing(Missing::Denied),
+        Err(Error::Unreadable { why, .. }) => FileComparison::Missing(Missing::Unreadable(why)),
         // The checksum of a folder fails if it contains other files.
         Err(_) => changed(Difference::Folder),
     })

@@ -77,7 +77,7 @@ impl<'a> Cursor<'a> {
     }
 
     /// The error that stopped the reading, if any, otherwise this one.
-    pub fn wrong(&mut self, found: impl Into<String>, expected: impl Into<Expected>) -> Error {
+    pub fn malformed(&mut self, found: impl Into<String>, expected: impl Into<Expected>) -> Error {
         let wrong = Error::malformed(self.path, found, expected);
         self.failed.take().unwrap_or(wrong)
     }
@@ -88,7 +88,7 @@ impl<'a> Cursor<'a> {
     }
 
     fn cut(&mut self) -> Error {
-        self.wrong(
+        self.malformed(
             format!(
                 "the end of the file at byte {}, within its data",
                 self.length
@@ -230,14 +230,14 @@ impl<'a> Cursor<'a> {
         let word = self.word();
         word.parse().map_err(|_| {
             let found = format!("“{word}” where a number of items should be");
-            self.wrong(found, "a whole number")
+            self.malformed(found, "a whole number")
         })
     }
 
     pub fn kind(&mut self) -> Result<Kind, Error> {
         let word = self.word();
         Kind::named(&word).ok_or_else(|| {
-            self.wrong(
+            self.malformed(
                 format!("the number type “{word}”"),
                 "float, double, int and the like",
             )
@@ -291,7 +291,7 @@ impl<'a> Cursor<'a> {
                 Err(_) if word.is_empty() => return Err(self.cut()),
                 Err(_) => {
                     let found = format!("“{word}” among the numbers");
-                    return Err(self.wrong(found, "a number"));
+                    return Err(self.malformed(found, "a number"));
                 }
             }
         }
@@ -342,7 +342,7 @@ impl<'a> Cursor<'a> {
                     }
                 })
             }
-            (Kind::String, _) => Err(self.wrong("words among the values", "numbers")),
+            (Kind::String, _) => Err(self.malformed("words among the values", "numbers")),
         }
     }
 
@@ -360,14 +360,14 @@ impl<'a> Cursor<'a> {
         mut take: impl FnMut(u64),
     ) -> Result<(), Error> {
         let Kind::Number(number) = kind else {
-            return Err(self.wrong("lines made of words", "whole numbers"));
+            return Err(self.malformed("lines made of words", "whole numbers"));
         };
         let count = self.room(kind, count)?;
         if !self.binary {
             return self.text(count, take);
         }
         if number.is_float() {
-            return Err(self.wrong("lines made of fractions", "whole numbers"));
+            return Err(self.malformed("lines made of fractions", "whole numbers"));
         }
         self.binary(number, count, |bytes| {
             let indices = number.indices(bytes, true);

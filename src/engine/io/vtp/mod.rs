@@ -52,7 +52,7 @@ fn attribute(tag: &BytesStart, name: &str) -> String {
 }
 
 /// An announced array, whose text may follow.
-struct Announced {
+struct ArrayHeader {
     name: String,
     number: Option<Type>,
     is_text: bool,
@@ -63,7 +63,7 @@ struct Announced {
 }
 
 /// A `DataArray` as it will be used.
-struct Given {
+struct UsedArray {
     section: String,
     name: String,
     number: Type,
@@ -78,9 +78,9 @@ fn parse(path: &Path, file: Text, control: &Control) -> Result<Polydata, Error> 
     let mut reader = Reader::from_reader(file.xml());
     let mut unpacker = None::<Unpacker>;
     let mut section = String::new();
-    let mut announced = None::<Announced>;
+    let mut announced = None::<ArrayHeader>;
     let mut text = Vec::new();
-    let mut given: Vec<Given> = Vec::new();
+    let mut given: Vec<UsedArray> = Vec::new();
     let mut counts = [None::<usize>; 5];
     let mut space = None;
     let mut polydata = false;
@@ -133,7 +133,7 @@ fn parse(path: &Path, file: Text, control: &Control) -> Result<Polydata, Error> 
                     });
                 }
                 b"DataArray" | b"Array" => {
-                    let array = read_announced(path, &tag)?;
+                    let array = array_header(path, &tag)?;
                     ended = empty || array.form == Form::Appended;
                     announced = Some(array);
                     text.clear();
@@ -179,7 +179,7 @@ fn parse(path: &Path, file: Text, control: &Control) -> Result<Polydata, Error> 
                     )
                 })?,
             };
-            given.push(Given {
+            given.push(UsedArray {
                 section: section.clone(),
                 bytes: unpacker.array_bytes(encoding, number)?,
                 name: array.name,
@@ -223,7 +223,7 @@ fn letters(text: &[u8]) -> String {
     codes.take_while(|&c| c != 0).map(char::from).collect()
 }
 
-fn read_announced(path: &Path, tag: &BytesStart) -> Result<Announced, Error> {
+fn array_header(path: &Path, tag: &BytesStart) -> Result<ArrayHeader, Error> {
     let number = match attribute(tag, "type").as_str() {
         "Float32" => Some(Type::F32),
         "Float64" => Some(Type::F64),
@@ -250,7 +250,7 @@ fn read_announced(path: &Path, tag: &BytesStart) -> Result<Announced, Error> {
         }
     };
     let stated = attribute(tag, "NumberOfComponents").trim().parse().ok();
-    Ok(Announced {
+    Ok(ArrayHeader {
         name: attribute(tag, "Name"),
         number,
         is_text: attribute(tag, "type") == "String",
@@ -263,7 +263,7 @@ fn read_announced(path: &Path, tag: &BytesStart) -> Result<Announced, Error> {
 
 fn assemble(
     path: &Path,
-    given: Vec<Given>,
+    given: Vec<UsedArray>,
     counts: [usize; 5],
     big_endian: bool,
     space: Option<String>,

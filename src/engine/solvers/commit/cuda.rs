@@ -21,7 +21,7 @@ mod device_vectors;
 mod part;
 mod vectors;
 
-pub use cards::Load;
+pub use cards::IterationSize;
 pub use vectors::Vectors;
 
 use super::dictionary::Dictionary;
@@ -110,7 +110,7 @@ impl MultiDeviceOperator {
             None => (None, responses),
         };
         let rank = used.intra.len();
-        let load = Load {
+        let load = IterationSize {
             segments: dictionary.segments.len() as f64,
             voxels: dictionary.voxels.len() as f64,
             samples: samples.count() as f64,
@@ -120,7 +120,7 @@ impl MultiDeviceOperator {
             Some(places) => places.to_vec(),
             None => load.cards(devices),
         };
-        let slabs = dictionary.slabs(places.len(), Load::voxel(load.samples));
+        let slabs = dictionary.slabs(places.len(), IterationSize::voxel(load.samples));
         places.truncate(slabs.len());
         let made = SlabInput {
             dictionary,
@@ -153,7 +153,7 @@ impl MultiDeviceOperator {
 
     /// Bytes per card, including the vectors of a fit; fewer if mixing reduces the columns of a streamline.
     pub fn needs(segments: u64, shape: Shape, shells: usize, devices: &[Device]) -> u64 {
-        let load = Load {
+        let load = IterationSize {
             segments: segments as f64,
             voxels: shape.voxels as f64,
             samples: shape.samples as f64,

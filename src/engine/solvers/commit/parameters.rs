@@ -1,6 +1,6 @@
 //! Parameters of a fit, and their defaults.
 
-use super::cylinder::Gamma;
+use super::cylinder::GammaRadii;
 use super::model::{Intra, Model, Zeppelin};
 use super::operator::{OperatorKind, Precision};
 use super::samples::Switches;
@@ -92,7 +92,7 @@ pub const DEFAULT_ITERATIONS: u32 = 5000;
 pub const DEFAULT_RADII_UM: [f64; 4] = [0.5, 2.0, 3.5, 5.0];
 
 /// A mean radius of 1 µm, as of axons in the living brain (Alexander et al. 2010).
-pub const DEFAULT_GAMMA: Gamma = Gamma {
+pub const DEFAULT_GAMMA: GammaRadii = GammaRadii {
     shape: 2.0,
     scale_um: 0.5,
 };

@@ -157,7 +157,7 @@ impl CostField {
 }
 
 /// A field computed on a card.
-pub struct Solved {
+pub struct CardField {
     /// By place; infinity where no path leads.
     pub values: Vec<f32>,
     pub on_card: OnCard,
@@ -172,7 +172,7 @@ pub fn solve(
     params: &Params,
     device: &Device,
     control: &Control,
-) -> Result<Vec<Solved>, Error> {
+) -> Result<Vec<CardField>, Error> {
     let solved = solve_all(prepared, sources, params, device, control);
     solved.map_err(|error| match error {
         Error::Card(error) => Error::Card(error.in_job(JOB, LESS)),
@@ -186,7 +186,7 @@ fn solve_all(
     params: &Params,
     device: &Device,
     control: &Control,
-) -> Result<Vec<Solved>, Error> {
+) -> Result<Vec<CardField>, Error> {
     let bricks = prepared.bricks(control)?;
     let (count, fields) = (bricks.headers.len() - 1, sources.len());
     let places = prepared.metric.len();
@@ -260,7 +260,7 @@ fn solve_all(
     let out = Arc::new(buffers.out);
     let solved = (0..fields).map(|field| {
         let from = field * places;
-        Ok(Solved {
+        Ok(CardField {
             values: device.download(&out, from..from + places)?,
             on_card: OnCard {
                 card: device.number(),

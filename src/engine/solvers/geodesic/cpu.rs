@@ -1,7 +1,7 @@
 //! Rays on the CPU: chunks of seeds in parallel, then one tractogram in the order of the rays.
 
 use super::field::{Cubic, Sampler, Trilinear};
-use super::follow::Follow;
+use super::follow::RayFollower;
 use super::half_ray::{HalfRayRules, RayHalves};
 use super::join;
 use super::ray_metric::RayMetric;
@@ -190,7 +190,7 @@ impl Job<'_> {
     }
 
     fn follow<S: Sampler>(&self, sampler: &S, starts: &[Start]) -> Result<RayHalves, Cancelled> {
-        simd::dispatch(Follow {
+        simd::dispatch(RayFollower {
             sampler,
             rules: &self.rules,
             gates: self.gates,

@@ -195,12 +195,12 @@ fn cells(
     // One cell begins before the first sample.
     let shape = medium.shape.map(|n| n + 1);
     device.cached_as(medium.id(), "cells", || {
-        made(device, medium, "geodesic_cell", 48, shape, records)
+        run_on_records(device, medium, "geodesic_cell", 48, shape, records)
     })
 }
 
 /// Runs a kernel on the records: `words` words per entry of a grid.
-fn made(
+fn run_on_records(
     device: &Device,
     medium: &RayMetric,
     kernel: &str,
@@ -326,7 +326,7 @@ impl Job<'_> {
         let records = records(device, medium)?;
         let cells = match (self.params.form, medium.interpolation) {
             (Form::Christoffel, _) => device.cached_as(medium.id(), "fields", || {
-                made(
+                run_on_records(
                     device,
                     medium,
                     "geodesic_fields",

@@ -173,7 +173,7 @@ fn mean_rate<S: Sampler, const FMA: bool>(
     }
 }
 
-pub struct Follow<'a, S> {
+pub struct RayFollower<'a, S> {
     pub sampler: &'a S,
     pub rules: &'a HalfRayRules,
     pub gates: &'a RegionTests<'a>,
@@ -190,7 +190,7 @@ fn lane_of<const FMA: bool>(v: &Vector<FMA>, lane: usize) -> [f32; 3] {
     [v[0].0[lane], v[1].0[lane], v[2].0[lane]]
 }
 
-impl<S: Sampler> Kernel for Follow<'_, S> {
+impl<S: Sampler> Kernel for RayFollower<'_, S> {
     type Output = Result<RayHalves, Cancelled>;
 
     #[inline(always)]
@@ -343,7 +343,7 @@ fn first(due: &[u64; LANES], running: u32) -> u64 {
     lanes.map(|lane| due[lane]).min().unwrap_or(u64::MAX)
 }
 
-impl<S: Sampler> Follow<'_, S> {
+impl<S: Sampler> RayFollower<'_, S> {
     /// All halves, with the regions that their seeds meet: one that starts in a target or a terminate region is
     /// finished.
     fn at_seeds(&self) -> RayHalves {
@@ -377,7 +377,7 @@ impl<S: Sampler> Follow<'_, S> {
             state.direction[a].0[lane] = turn.sense * start.direction[a];
         }
         state.riemann.0[lane] = 0.0;
-        path.again(turn.half, start.x);
+        path.restart(turn.half, start.x);
         true
     }
 

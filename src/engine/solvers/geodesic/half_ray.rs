@@ -223,7 +223,7 @@ impl HalfRay {
     }
 
     /// Reuses the memory for another half.
-    pub fn again(&mut self, half: usize, seed: [f32; 3]) {
+    pub fn restart(&mut self, half: usize, seed: [f32; 3]) {
         self.half = half;
         self.steps = 0;
         self.looked = seed;

@@ -97,7 +97,7 @@ pub struct Engine {
     unread: u64,
     /// For bricks with blocks and for bricks with warps.
     settle: [CudaFunction; 2],
-    drawn: drawn::Drawn,
+    drawn: drawn::DrawnBuffers,
 }
 
 impl Engine {
@@ -154,7 +154,7 @@ impl Engine {
             state,
             unread: 0,
             settle,
-            drawn: drawn::Drawn::default(),
+            drawn: drawn::DrawnBuffers::default(),
         };
         made.reshape()?;
         Ok(made)

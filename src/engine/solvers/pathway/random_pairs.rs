@@ -96,7 +96,7 @@ impl Ball {
 }
 
 /// A source and the targets joined with it.
-struct Fan {
+struct SourceTargets {
     source: Ball,
     targets: Vec<Ball>,
 }
@@ -145,7 +145,7 @@ impl RandomPairs {
         let mut rates = Vec::with_capacity(pairs);
         let mut first = 0;
         while rates.len() < pairs && first < MAX_SOURCES * enough && !white.is_empty() {
-            let fans: Vec<Fan> = (first..first + SOURCES_AT_ONCE)
+            let fans: Vec<SourceTargets> = (first..first + SOURCES_AT_ONCE)
                 .filter_map(|i| fan(&white, volumes_mm3, i as u64))
                 .collect();
             first += SOURCES_AT_ONCE;
@@ -240,7 +240,7 @@ impl RandomPairs {
 }
 
 /// A source and its targets, determined by the number of the source alone.
-fn fan(white: &[DVec3], volumes_mm3: [f64; 2], number: u64) -> Option<Fan> {
+fn fan(white: &[DVec3], volumes_mm3: [f64; 2], number: u64) -> Option<SourceTargets> {
     let mut stream = Stream::new(RANDOM_SEED, number);
     let mut ball = |volume_mm3: f64| Ball {
         centre: white[(stream.uniform() * white.len() as f64) as usize % white.len()],
@@ -255,7 +255,7 @@ fn fan(white: &[DVec3], volumes_mm3: [f64; 2], number: u64) -> Option<Fan> {
             targets.push(target);
         }
     }
-    (!targets.is_empty()).then_some(Fan { source, targets })
+    (!targets.is_empty()).then_some(SourceTargets { source, targets })
 }
 
 /// The path from the place of least cost to the field's source; `None` if there is none.

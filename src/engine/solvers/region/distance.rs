@@ -1,6 +1,6 @@
 //! Grows and shrinks regions by a distance.
 
-use super::{Error, Part, TIE_TOLERANCE, ball, has_right_angles};
+use super::{Error, PaddedBlock, TIE_TOLERANCE, ball, has_right_angles};
 use crate::compute::{Control, memory};
 use crate::data::Mask;
 use glam::DVec3;
@@ -9,7 +9,7 @@ use rayon::prelude::*;
 /// Voxels whose centres are within `mm` of a centre inside.
 pub fn dilate(mask: &Mask, mm: f64, control: &Control) -> Result<Mask, Error> {
     let mask = &mask.whole();
-    let Some(part) = Part::around(mask, mask.grid.voxels_per_mm() * mm) else {
+    let Some(part) = PaddedBlock::around(mask, mask.grid.voxels_per_mm() * mm) else {
         return Ok(mask.clone());
     };
     near(mask, &part, true, mm, control).map(|near| part.mask(&mask.grid, &near, |near| *near))
@@ -23,7 +23,7 @@ pub fn erode(mask: &Mask, mm: f64, control: &Control) -> Result<Mask, Error> {
         true => DVec3::ONE,
         false => mask.grid.voxels_per_mm() * mm,
     };
-    let Some(part) = Part::around(mask, margin) else {
+    let Some(part) = PaddedBlock::around(mask, margin) else {
         return Ok(mask.clone());
     };
     let near = near(mask, &part, false, mm, control)?;
@@ -35,7 +35,7 @@ pub fn erode(mask: &Mask, mm: f64, control: &Control) -> Result<Mask, Error> {
 /// For each voxel of a part, whether an inside voxel (or an outside one: `of`) lies within `mm`.
 fn near(
     mask: &Mask,
-    part: &Part,
+    part: &PaddedBlock,
     of: bool,
     mm: f64,
     control: &Control,

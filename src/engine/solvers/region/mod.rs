@@ -25,7 +25,7 @@ mod parameters;
 mod smooth;
 mod values;
 
-pub use fill::{Filled, fill};
+pub use fill::{FilledMask, fill};
 pub use parameters::{Change, DEFAULT_MOST_ML, DEFAULT_TOLERANCE, Fill};
 pub use values::{LabelCount, Numbers, label, numbers, threshold};
 
@@ -135,12 +135,12 @@ fn bounded(grid: &Grid, shape: &Shape) -> Option<Block> {
 }
 
 /// A block of a grid with its own values.
-struct Part {
+struct PaddedBlock {
     low: [usize; 3],
     shape: [usize; 3],
 }
 
-impl Part {
+impl PaddedBlock {
     /// The block of the voxels inside, enlarged by this many voxels along each axis.
     fn around(mask: &Mask, margin: DVec3) -> Option<Self> {
         let (low, high) = mask.block_inside()?;

@@ -1,6 +1,6 @@
 //! Smooths a region with a Gaussian.
 
-use super::{Error, Part, ball, has_right_angles};
+use super::{Error, PaddedBlock, ball, has_right_angles};
 use crate::compute::Control;
 use crate::data::Mask;
 use rayon::prelude::*;
@@ -11,7 +11,7 @@ const REACH: f64 = 3.5;
 pub fn smooth(mask: &Mask, sigma_mm: f64, control: &Control) -> Result<Mask, Error> {
     let mask = &mask.whole();
     let reach = mask.grid.voxels_per_mm() * (sigma_mm * REACH);
-    let Some(part) = Part::around(mask, reach) else {
+    let Some(part) = PaddedBlock::around(mask, reach) else {
         return Ok(mask.clone());
     };
     control.begin("Smoothing", part.count() as u64 * 3);
@@ -82,7 +82,7 @@ fn blur(
 /// On sheared grids the Gaussian does not separate into three: it is summed over the whole ball.
 fn smooth_sheared(
     mask: &Mask,
-    part: &Part,
+    part: &PaddedBlock,
     sigma_mm: f64,
     control: &Control,
 ) -> Result<Vec<f32>, Error> {

@@ -214,7 +214,7 @@ impl<S: Sampler> Kernel for Begin<'_, S> {
     }
 }
 
-pub struct Follow<'a, S> {
+pub struct StreamlineFollower<'a, S> {
     pub sampler: &'a S,
     pub rules: &'a HalfStreamlineRules,
     pub gates: &'a RegionTests<'a>,
@@ -229,7 +229,7 @@ struct HalfStreamline {
     points: Vec<[f32; 3]>,
 }
 
-impl<S: Sampler> Kernel for Follow<'_, S> {
+impl<S: Sampler> Kernel for StreamlineFollower<'_, S> {
     type Output = Result<StreamlineHalves, Cancelled>;
 
     #[inline(always)]
@@ -330,7 +330,7 @@ impl StreamlineHalves {
     }
 }
 
-impl<S: Sampler> Follow<'_, S> {
+impl<S: Sampler> StreamlineFollower<'_, S> {
     /// Gives a lane its next half; `false` if there is none.
     fn assign_next(
         &self,

@@ -57,7 +57,7 @@ pub fn pick(
             Ok(least.into_iter().map(|(line, _)| line).collect())
         }
         PickQuery::Within(outline) => {
-            let Some(inside) = Filled::new(outline) else {
+            let Some(inside) = FilledOutline::new(outline) else {
                 return Ok(Vec::new());
             };
             let found = each(tractogram, among, backend, control, |line| {
@@ -157,7 +157,7 @@ fn nearest(points: &[[f32; 3]], screen: &Screen, at: Vec2) -> Option<(f32, f32)>
     best
 }
 
-fn enters_lasso(points: &[[f32; 3]], screen: &Screen, inside: &Filled) -> bool {
+fn enters_lasso(points: &[[f32; 3]], screen: &Screen, inside: &FilledOutline) -> bool {
     let mut found = false;
     segments(points, screen, |a, b| {
         let (a, b) = (a.truncate(), b.truncate());
@@ -172,14 +172,14 @@ fn enters_lasso(points: &[[f32; 3]], screen: &Screen, inside: &Filled) -> bool {
 }
 
 /// The inside of an outline, rasterised in points.
-struct Filled {
+struct FilledOutline {
     low: Vec2,
     high: Vec2,
     size: [usize; 2],
     inside: Vec<bool>,
 }
 
-impl Filled {
+impl FilledOutline {
     /// Even-odd rule; `None` for fewer than three corners or an empty outline.
     fn new(outline: &[DVec2]) -> Option<Self> {
         const MAX_EXTENT: f64 = 1e4;

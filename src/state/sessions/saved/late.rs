@@ -1,7 +1,7 @@
 //! Layers of a session whose files are found after it was opened.
 
 use crate::io::Remark;
-use crate::jobs::session::{Found, Item, Restored, Standing};
+use crate::jobs::session::{FileComparison, Found, Item, Restored};
 use crate::state::document::LayerId;
 use crate::state::sessions::saved::held::find_again;
 use crate::state::sessions::saved::read::{edits, item, put_edits, restore};
@@ -17,7 +17,7 @@ pub fn moved_to(absent: &MissingLayer, path: PathBuf) -> Result<Item, String> {
     if let SavedOrigin::File { file, .. } = absent.layer.from
         && let Some(found) = read.files.get_mut(file)
     {
-        (found.path, found.standing) = (path, Standing::Same);
+        (found.path, found.standing) = (path, FileComparison::Same);
     }
     let item = item(&absent.layer, &result_name(absent.layer.id), &read)?;
     match item.ok_or("Nothing is read for this layer")? {

@@ -2,7 +2,9 @@
 
 use crate::data::axis_change::AxisChange;
 use crate::io::{Reading, Remark};
-use crate::jobs::session::{Item, NotRestored, ReadSession, Restored, RestoredLayers, Standing};
+use crate::jobs::session::{
+    FileComparison, Item, NotRestored, ReadSession, Restored, RestoredLayers,
+};
 use crate::solvers::tractogram::selection::{Edit, SelectionRules, Within};
 use crate::state::density::{self, words};
 use crate::state::document::{Content as DocumentContent, DensityMap, Layer, LayerId, Made, Rays};
@@ -81,8 +83,8 @@ fn file(read: &ReadSession, number: usize) -> Result<PathBuf, String> {
     let found = read.files.get(number);
     let found = found.ok_or_else(|| format!("The session has no file {number}"))?;
     match &found.standing {
-        Standing::Missing(why) => Err(format!("{why}: {}", found.path.display())),
-        Standing::Same | Standing::Changed(_) => Ok(found.path.clone()),
+        FileComparison::Missing(why) => Err(format!("{why}: {}", found.path.display())),
+        FileComparison::Same | FileComparison::Changed(_) => Ok(found.path.clone()),
     }
 }
 
@@ -315,8 +317,8 @@ fn replaced(layer: &SavedLayer, read: &ReadSession) -> Option<String> {
     let numbers = [file].into_iter().chain(gradients).chain(&told.colours);
     let mut found = numbers.filter_map(|n| read.files.get(*n));
     found.find_map(|found| match &found.standing {
-        Standing::Changed(why) => Some(not_what_it_was(&found.entry, &found.path, why)),
-        Standing::Same | Standing::Missing(_) => None,
+        FileComparison::Changed(why) => Some(not_what_it_was(&found.entry, &found.path, why)),
+        FileComparison::Same | FileComparison::Missing(_) => None,
     })
 }
 

@@ -3,7 +3,7 @@
 use crate::data::region::RegionId;
 use crate::data::{DataId, Mask, Region, Shape};
 use crate::jobs::session::{
-    Listed, ReadSession, SessionDraft, Standing, Stored, StoredNumbers, ToSum, Wording,
+    FileComparison, Listed, ReadSession, SessionDraft, Stored, StoredNumbers, ToSum, Wording,
 };
 use crate::solvers::tensor_fit::FitMap;
 use crate::solvers::tractogram::selection::{Edit, Within};
@@ -100,7 +100,7 @@ impl Lists<'_> {
             known: found
                 .zip(folder)
                 .map(|(f, folder)| (f.entry.clone(), folder.to_owned())),
-            as_known: found.is_some_and(|f| matches!(f.standing, Standing::Missing(_))),
+            as_known: found.is_some_and(|f| matches!(f.standing, FileComparison::Missing(_))),
         });
         self.files.len() - 1
     }

@@ -1,7 +1,7 @@
 //! Checks whether the files of a session are what they were, and whether the session itself is still the one that
 //! was read.
 
-use crate::jobs::session::{SessionRequest, Standing};
+use crate::jobs::session::{FileComparison, SessionRequest};
 use crate::state::session::Severity;
 use crate::state::sessions::update::{save, submit};
 use crate::state::sessions::{ChangedSince, Verified};
@@ -36,7 +36,7 @@ pub(in crate::state) fn verify(state: &mut State, effects: &mut Vec<Effect>) {
     saving.opened_status.clone_from(&state.session.status);
     let Some(opened) = &saving.opened else { return };
     let same = opened.files.iter();
-    let same = same.filter(|f| f.standing == Standing::Same);
+    let same = same.filter(|f| f.standing == FileComparison::Same);
     let files: Vec<_> = same.map(|f| (f.path.clone(), f.entry.clone())).collect();
     // Whoever asked for that has read them before they were opened.
     if saving.strict {
@@ -47,7 +47,11 @@ pub(in crate::state) fn verify(state: &mut State, effects: &mut Vec<Effect>) {
     }
 }
 
-pub(in crate::state) fn verified(state: &mut State, files: usize, differ: &[(PathBuf, Standing)]) {
+pub(in crate::state) fn verified(
+    state: &mut State,
+    files: usize,
+    differ: &[(PathBuf, FileComparison)],
+) {
     let name = |path: &Path| {
         let name = path.file_name().unwrap_or_default();
         name.to_string_lossy().into_owned()
@@ -65,16 +69,16 @@ pub(in crate::state) fn verified(state: &mut State, files: usize, differ: &[(Pat
     for (path, standing) in differ {
         let path = path.display();
         let sentence = match standing {
-            Standing::Missing(why) => format!(
+            FileComparison::Missing(why) => format!(
                 "{why}, so the session cannot tell whether it has changed; make the file readable again and open the \
                  session again: {path}"
             ),
             // Names the file beside a scan or streamlines that differs.
-            Standing::Changed(why) => format!(
+            FileComparison::Changed(why) => format!(
                 "{why}; the window shows what is there now: put the earlier file back and open the session again, or \
                  save the session to keep the new one: {path}"
             ),
-            Standing::Same => continue,
+            FileComparison::Same => continue,
         };
         state.session.notify(Severity::Warning, sentence);
     }

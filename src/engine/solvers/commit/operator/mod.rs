@@ -113,7 +113,7 @@ const COARSE_TOLERANCE: f64 = 1e-4;
 
 /// Vector multiply-adds of both implementations, in units of eight.
 #[derive(Clone, Copy, PartialEq, Debug)]
-pub struct Work {
+pub struct OperatorCost {
     pub factorised: f64,
     pub dense: f64,
 }
@@ -132,7 +132,7 @@ pub struct WorkCounts {
     pub free: f64,
 }
 
-impl Work {
+impl OperatorCost {
     pub fn new(dictionary: &Dictionary, responses: &Responses, samples: &Samples) -> Self {
         Self::counted(&WorkCounts {
             segments: dictionary.segments.len() as f64,
@@ -240,7 +240,7 @@ impl Operator {
         let mixed = Mixing::new(responses, samples, tolerance);
         let (mixing, fewer) = mixed.map_or((None, None), |(m, r)| (Some(m), Some(r)));
         let used = fewer.as_ref().unwrap_or(responses);
-        let way = way.unwrap_or_else(|| Work::new(dictionary, used, samples).cheaper());
+        let way = way.unwrap_or_else(|| OperatorCost::new(dictionary, used, samples).cheaper());
         let inner = match way {
             OperatorKind::Factorised => {
                 Inner::Factorised(Factorised::new(dictionary, used, samples))

@@ -14,13 +14,13 @@ const BETWEEN: u32 = 10;
 /// Largest share of the positive weights that may reach or leave 0 in an iteration.
 const MAX_CHANGING_SHARE: f64 = 0.05;
 
-pub struct Free {
+pub struct SecondPhase {
     since: u32,
     /// Grows when rounds do not pay off.
     wait: u32,
 }
 
-impl Free {
+impl SecondPhase {
     pub fn new() -> Self {
         Self {
             since: 0,

@@ -285,7 +285,7 @@ fn run(
     curve.push(objective);
     let mut reached = vec![objective];
     let (mut t, mut beta) = (1.0f64, 0.0f32);
-    let mut free = free::Free::new();
+    let mut free = free::SecondPhase::new();
     let mut iterations = 0;
     // The remaining share of the metric's h.
     let mut left = 1.0f64;

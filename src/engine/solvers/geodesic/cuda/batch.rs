@@ -64,7 +64,7 @@ impl GatheredRays {
     fn add(&mut self, ends: &Ends, point: [f32; 3]) {
         let Ends { head, tail, .. } = ends;
         self.gather_list.add_backwards(head.first, head.count);
-        let place = self.gather_list.leave(1);
+        let place = self.gather_list.reserve_points(1);
         self.gather_list.add(tail.first, tail.count);
         let neighbour = if tail.count > 0 { place + 1 } else { place - 1 };
         self.seeds.push(AtSeed {

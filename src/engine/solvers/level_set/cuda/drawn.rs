@@ -12,9 +12,9 @@ const SHIFT: u32 = 3;
 
 /// Buffers used in turn: a buffer that a picture still shows is not overwritten.
 #[derive(Default)]
-pub struct Drawn(Vec<(SharedBuffer, DeviceCopy)>);
+pub struct DrawnBuffers(Vec<(SharedBuffer, DeviceCopy)>);
 
-impl Drawn {
+impl DrawnBuffers {
     /// A buffer that is large enough and shown by no picture; `None` where the window exports none.
     fn free(
         &mut self,

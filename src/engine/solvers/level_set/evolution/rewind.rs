@@ -9,7 +9,7 @@ use crate::solvers::level_set::start::Start;
 use std::sync::Arc;
 
 /// A run as it was before rewinding, to restore it if rewinding is stopped.
-struct Before {
+struct RunBeforeRewind {
     field: Field,
     inputs: Vec<Inputs>,
     number: usize,
@@ -24,7 +24,7 @@ struct Before {
     watched: bool,
 }
 
-impl Before {
+impl RunBeforeRewind {
     fn new(run: &mut Evolution) -> Result<Self, Error> {
         Ok(Self {
             field: run.field()?,
@@ -85,7 +85,7 @@ impl Evolution {
         backend: &Backend,
         control: &Control,
     ) -> Result<(), Error> {
-        let before = Before::new(self)?;
+        let before = RunBeforeRewind::new(self)?;
         self.watched = false;
         let gone = self.rewound(step, with_changes, backend, control);
         match &gone {

@@ -185,7 +185,7 @@ fn add<const W: usize, const FMA: bool>(
     sums
 }
 
-pub struct Back<'a> {
+pub struct AdjointKernel<'a> {
     pub dense: &'a Dense,
     pub piece: usize,
     pub y: &'a [f32],
@@ -195,7 +195,7 @@ pub struct Back<'a> {
     pub scratch: &'a mut Vec<f32>,
 }
 
-impl Kernel for Back<'_> {
+impl Kernel for AdjointKernel<'_> {
     type Output = ();
 
     #[inline(always)]

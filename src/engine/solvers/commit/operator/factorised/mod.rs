@@ -13,7 +13,7 @@ use super::{Dictionary, Fill, Finish, Responses, Samples, Shape};
 use crate::compute::Lanes;
 use crate::compute::simd::dispatch;
 use crate::solvers::commit::harmonics::DEGREES;
-use kernels::{Back, Forward};
+use kernels::{AdjointKernel, Forward};
 use rayon::prelude::*;
 use to_samples::ToSamples;
 
@@ -190,7 +190,7 @@ impl Factorised {
             |group, own, sums, rows: &mut Vec<f32>| {
                 rows.resize(width, 0.0);
                 y(group * width, rows);
-                dispatch(Back {
+                dispatch(AdjointKernel {
                     operator: self,
                     y: rows,
                     group,
