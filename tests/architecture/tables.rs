@@ -464,7 +464,7 @@ pub const MAX_FUNCTION: usize = 120;
 pub const LONG_FUNCTIONS: &[(&str, usize)] = &[
     ("src/cli/phantom.rs run", 158),
     ("src/cli/render.rs run", 165),
-    ("src/engine/io/error.rs sentence", 156),
+    ("src/engine/io/error.rs write_sentence", 156),
     ("src/engine/io/nrrd/header.rs parse", 135),
     ("src/engine/io/trk/write.rs save", 158),
     ("src/engine/io/vtp/mod.rs parse", 143),
